@@ -1,0 +1,43 @@
+import { defineConfig } from "vitest/config";
+
+const everywhere = (kind: string): string[] => [
+  `{packages/*/test,services/*/test,test}/**/*.${kind}.test.ts`,
+];
+
+export default defineConfig({
+  test: {
+    reporters: ["default", "./test/summary-reporter.ts"],
+    coverage: {
+      provider: "v8",
+      include: ["packages/*/src/**/*.ts", "services/*/src/**/*.ts"],
+      exclude: ["packages/proto/src/gen/**"],
+      thresholds: { lines: 60 },
+    },
+    projects: [
+      { extends: true, test: { name: "unit", include: everywhere("unit"), sequence: { groupOrder: 0 } } },
+      {
+        extends: true,
+        test: {
+          name: "integration",
+          include: everywhere("integration"),
+          globalSetup: ["test/nats.global-setup.ts"],
+          testTimeout: 20_000,
+          hookTimeout: 20_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "e2e",
+          include: ["test/**/*.e2e.test.ts"],
+          globalSetup: ["test/nats.global-setup.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
+  },
+});
