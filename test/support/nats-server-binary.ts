@@ -59,13 +59,19 @@ export function installNatsServer(): string {
     renameSync(join(work, "root/usr/sbin/nats-server"), cachedBinary);
     return cachedBinary;
   } catch (error) {
-    const reason = error instanceof Error ? error.message.split("\n", 1)[0] : String(error);
+    const reason = error instanceof Error ? mainLine(error.message) : String(error);
     throw new Error(
       `no nats-server found, and none could be installed (${reason}): install nats-server 2.9 or later, or name it in NATS_SERVER`,
+      { cause: error },
     );
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+function mainLine(message: string): string {
+  const lines = message.split("\n");
+  return lines.find((line) => line.startsWith("E: ")) ?? lines[0] ?? "";
 }
 
 function run(command: string, args: readonly string[], cwd: string): void {
