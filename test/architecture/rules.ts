@@ -1,0 +1,127 @@
+import { posix } from "node:path";
+import type { SourceFile } from "./source-file.ts";
+
+/** A workspace package: where it is and what it declares. */
+export interface Manifest {
+  /** `packages/core`, `services/router` … */
+  readonly folder: string;
+  readonly name: string;
+  readonly dependencies: readonly string[];
+}
+
+const scope = "@switchyard/";
+const serviceNames = ["router", "forwarder", "health", "facade"];
+const packagesForServices = ["core", "providers", "proto", "config", "rpc", "upstream", "bus", "telemetry"];
+
+/** Who may know whom; a package that is not listed may know nobody. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  "packages/providers": ["core"],
+  "packages/config": ["core", "proto", "providers"],
+  "packages/rpc": ["core", "proto"],
+  "packages/upstream": ["core", "proto"],
+  "packages/bus": ["core", "proto"],
+  "packages/telemetry": ["core", "proto"],
+  "packages/testkit": ["core", "proto"],
+  "services/standalone": [...packagesForServices, ...serviceNames],
+  ...Object.fromEntries(serviceNames.map((name) => [`services/${name}`, packagesForServices])),
+};
+
+/** Where each outside library is at home. The protobuf runtime comes with every generated message. */
+const libraryHomes: Readonly<Record<string, readonly string[]>> = {
+  "@bufbuild/protobuf": ["packages/proto", "packages/config", "packages/rpc", "packages/bus", "services/*"],
+  "@bufbuild/protovalidate": ["packages/proto", "packages/config", "packages/rpc"],
+  "@connectrpc/connect": ["packages/rpc"],
+  "@connectrpc/connect-node": ["packages/rpc"],
+  "@connectrpc/validate": ["packages/rpc"],
+  "@nats-io/jetstream": ["packages/bus"],
+  "@nats-io/kv": ["packages/bus"],
+  nats: ["packages/bus"],
+  "prom-client": ["packages/telemetry"],
+  undici: ["packages/upstream", "packages/rpc"],
+  yaml: ["packages/config"],
+};
+
+const purePackages = ["packages/core", "packages/providers"];
+const impureNames = [
+  ...["Date", "performance", "Math.random", "crypto", "process", "Buffer", "globalThis", "fetch", "console"],
+  ...["setTimeout", "setInterval", "setImmediate", "queueMicrotask"],
+];
+
+/** The folder of core that puts the others together, and what every one of them may use. */
+const coreComposer = "decide";
+const coreBase = "domain";
+
+const maxCodeLines = 400;
+
+/** `packages/core` of `packages/core/src/domain/ids.ts`. */
+function ownerOf(path: string): string {
+  return path.split("/").slice(0, 2).join("/");
+}
+
+function isSource(file: SourceFile): boolean {
+  return /^(packages|services)\/[^/]+\/src\//.test(file.path);
+}
+
+function libraryOf(specifier: string): string {
+  return specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+}
+
+function isAllowed(owner: string, library: string): boolean {
+  if (library.startsWith(scope)) return (mayImport[owner] ?? []).includes(library.slice(scope.length));
+  const homes = libraryHomes[library] ?? [];
+  return homes.includes(owner) || homes.includes(`${owner.split("/")[0]}/*`);
+}
+
+/** Faults of a package.json: a dependency that its layer must not have. */
+export function manifestFaults(manifest: Manifest): readonly string[] {
+  return manifest.dependencies
+    .filter((name) => !isAllowed(manifest.folder, name))
+    .map((name) => `${manifest.folder}/package.json: must not depend on ${name}`);
+}
+
+/** Faults of one file: forbidden imports and names, too many lines. */
+export function fileFaults(file: SourceFile): readonly string[] {
+  const faults: string[] = [];
+  if (file.codeLines > maxCodeLines)
+    faults.push(`${file.codeLines} lines of code, ${maxCodeLines} is the most`);
+  if (isSource(file)) {
+    for (const specifier of file.imports) {
+      const fault = specifier.startsWith(".")
+        ? relativeFault(file.path, specifier)
+        : packageFault(file.path, specifier);
+      if (fault !== undefined) faults.push(fault);
+    }
+    if (purePackages.includes(ownerOf(file.path))) {
+      for (const name of impureNames)
+        if (file.names.has(name)) faults.push(`uses ${name}, but the package is pure`);
+    }
+  }
+  return faults.map((fault) => `${file.path}: ${fault}`);
+}
+
+function packageFault(path: string, specifier: string): string | undefined {
+  const owner = ownerOf(path);
+  if (specifier.startsWith("node:")) {
+    return purePackages.includes(owner) ? `imports ${specifier}, but the package is pure` : undefined;
+  }
+  return isAllowed(owner, libraryOf(specifier)) ? undefined : `must not import ${specifier}`;
+}
+
+function relativeFault(path: string, specifier: string): string | undefined {
+  const target = posix.join(posix.dirname(path), specifier);
+  const owner = ownerOf(path);
+  if (!target.startsWith(`${owner}/src/`)) return `leaves its package with ${specifier}`;
+  if (owner !== "packages/core") return undefined;
+  const [from, to] = [coreFolderOf(path), coreFolderOf(target)];
+  const fine = from === undefined || from === coreComposer || from === to || to === coreBase;
+  return fine ? undefined : `core/${from} must not import core/${to ?? posix.basename(target)}`;
+}
+
+/** `domain` of `packages/core/src/domain/ids.ts`; undefined for a file that lies in src itself. */
+function coreFolderOf(path: string): string | undefined {
+  const parts = path.split("/");
+  return parts.length > 4 ? parts[3] : undefined;
+}
