@@ -43,8 +43,18 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
 
 const purePackages = ["packages/core", "packages/providers"];
 const impureNames = [
-  ...["Date", "performance", "Math.random", "crypto", "process", "Buffer", "globalThis", "fetch", "console"],
-  ...["setTimeout", "setInterval", "setImmediate", "queueMicrotask"],
+  "Date",
+  "performance",
+  "Math.random",
+  "crypto",
+  "process",
+  "Buffer",
+  "fetch",
+  "console",
+  "setTimeout",
+  "setInterval",
+  "setImmediate",
+  "queueMicrotask",
 ];
 
 /** The folder of core that puts the others together, and what every one of them may use. */

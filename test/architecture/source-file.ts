@@ -23,15 +23,20 @@ export function parseSourceFile(path: string, text: string): SourceFile {
     if (isNode(source) && typeof source["value"] === "string") imports.push(source["value"]);
     if (node.type === "Identifier" && !isMemberName && typeof node["name"] === "string")
       names.add(node["name"]);
-    if (
-      node.type === "MemberExpression" &&
-      nameOf(node["object"]) === "Math" &&
-      nameOf(node["property"]) === "random"
-    ) {
-      names.add("Math.random");
-    }
+    if (node.type === "MemberExpression") addGlobalMember(node, names);
   });
   return { path, imports, names, codeLines: countCodeLines(text) };
+}
+
+/** A global is also reached by way of globalThis, behind a cast or not. */
+function addGlobalMember(node: Node, names: Set<string>): void {
+  const object =
+    isNode(node["object"]) && isNode(node["object"]["expression"])
+      ? node["object"]["expression"]
+      : node["object"];
+  const member = nameOf(node["property"]);
+  if (nameOf(object) === "globalThis" && typeof member === "string") names.add(member);
+  if (nameOf(object) === "Math" && member === "random") names.add("Math.random");
 }
 
 function isNode(value: unknown): value is Node {
