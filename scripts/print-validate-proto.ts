@@ -1,6 +1,9 @@
 // @bufbuild/protovalidate ships the descriptor of buf/validate/validate.proto but not its text, which buf and other
 // languages' compilers need. This prints the text from the descriptor: `gen:validate` writes it, `--check` compares.
-import { readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { getExtension, hasExtension, isFieldSet } from "@bufbuild/protobuf";
 import {
   type DescriptorProto,
@@ -130,7 +133,17 @@ function printFile(): string {
   ].join("\n");
 }
 
-const printed = printFile();
+function format(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "print-validate-proto-"));
+  try {
+    writeFileSync(join(folder, "validate.proto"), text);
+    return execFileSync("buf", ["format", folder], { encoding: "utf8" });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const printed = format(printFile());
 if (process.argv.includes("--check")) {
   if (readFileSync(target, "utf8") !== printed) {
     console.error(`${target} is not what @bufbuild/protovalidate ships; run: pnpm gen:validate`);

@@ -30,10 +30,8 @@ export function parseSourceFile(path: string, text: string): SourceFile {
 
 /** A global is also reached by way of globalThis, behind a cast or not. */
 function addGlobalMember(node: Node, names: Set<string>): void {
-  const object =
-    isNode(node["object"]) && isNode(node["object"]["expression"])
-      ? node["object"]["expression"]
-      : node["object"];
+  let object = node["object"];
+  while (isNode(object) && isNode(object["expression"])) object = object["expression"];
   const member = nameOf(node["property"]);
   if (nameOf(object) === "globalThis" && typeof member === "string") names.add(member);
   if (nameOf(object) === "Math" && member === "random") names.add("Math.random");
