@@ -20,13 +20,15 @@ export const anywhere: At = () => true;
 export const bound: At = (status) =>
   status === 400 || status === 403 || status === 413 || status === 422 || isSuccess(status);
 /** Statuses that do not speak for themselves: the body may name what is really wrong. */
-export const vague: At = (status) => (status >= 400 && status <= 499 && status !== 401 && status !== 429) || isSuccess(status);
+export const vague: At = (status) =>
+  (status >= 400 && status <= 499 && status !== 401 && status !== 429) || isSuccess(status);
 /** As `vague`, but a 403 keeps its own meaning. */
 export const vagueButForbidden: At = (status) => vague(status) && status !== 403;
 /** Any refusal that is the caller's or the account's: not 429, no fault of the provider. */
 export const refusal: At = (status) => !isServerFault(status) && status !== 429;
 /** A malformed request by status, or an in-stream error. */
-export const badRequest: At = (status) => status === 400 || status === 422 || status === 424 || isSuccess(status);
+export const badRequest: At = (status) =>
+  status === 400 || status === 422 || status === 424 || isSuccess(status);
 /** In-stream, or an answer of 2xx that holds an error. */
 export const afterSuccess: At = isSuccess;
 /** All but a plain 503 and 529, whose status already says overloaded. */

@@ -23,9 +23,11 @@ export function parseHttpDate(text: string, now: number): number | undefined {
   const lower = text.trim().toLowerCase();
   if (lower.length > 40) return undefined;
   const a = imf.exec(lower);
-  if (a !== null) return toEpoch({ year: Number(a[3]), month: a[2] ?? "", day: Number(a[1]), clock: clockOf(a, 4) });
+  if (a !== null)
+    return toEpoch({ year: Number(a[3]), month: a[2] ?? "", day: Number(a[1]), clock: clockOf(a, 4) });
   const b = asctime.exec(lower);
-  if (b !== null) return toEpoch({ year: Number(b[6]), month: b[1] ?? "", day: Number(b[2]), clock: clockOf(b, 3) });
+  if (b !== null)
+    return toEpoch({ year: Number(b[6]), month: b[1] ?? "", day: Number(b[2]), clock: clockOf(b, 3) });
   const c = rfc850.exec(lower);
   if (c === null) return undefined;
   const moment = { month: c[2] ?? "", day: Number(c[1]), clock: clockOf(c, 4) };

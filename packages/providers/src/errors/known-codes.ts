@@ -1,4 +1,14 @@
-import { afterSuccess, anywhere, badRequest, bound, refusal, vague, vagueButForbidden, type At, type ErrorRule } from "./error-rule.ts";
+import {
+  afterSuccess,
+  anywhere,
+  badRequest,
+  bound,
+  refusal,
+  vague,
+  vagueButForbidden,
+  type At,
+  type ErrorRule,
+} from "./error-rule.ts";
 import type { ErrorClass } from "@switchyard/core";
 
 function codes(errorClass: ErrorClass, at: At, alternatives: readonly string[]): ErrorRule {
@@ -75,7 +85,11 @@ export const tellingCodes: readonly ErrorRule[] = [
     "maxtokensperrequest",
     "1261",
   ]),
-  codes("payload_too_large", refusal, ["request(?:entity)?toolarge(?:error)?", "payloadtoolarge(?:error)?", "contentlengthexceeded"]),
+  codes("payload_too_large", refusal, [
+    "request(?:entity)?toolarge(?:error)?",
+    "payloadtoolarge(?:error)?",
+    "contentlengthexceeded",
+  ]),
   codes("permission", vague, [
     "unsupportedcountryregionterritory|requestforbidden",
     "servicedisabled|consumersuspended|consumerinvalid|iampermissiondenied|accesstokenscopeinsufficient",
@@ -96,7 +110,9 @@ export const tellingCodes: readonly ErrorRule[] = [
 
 /** Codes that only name a kind of error; what the message says in so many words comes before them. */
 export const broadCodes: readonly ErrorRule[] = [
-  codes("overloaded", anywhere, ["unavailable|(?:service|model|provider)unavailable(?:error|exception)?|noavailablecapacity"]),
+  codes("overloaded", anywhere, [
+    "unavailable|(?:service|model|provider)unavailable(?:error|exception)?|noavailablecapacity",
+  ]),
   codes("rate_limited", anywhere, [
     "ratelimit(?:error)?",
     "throttling[a-z0-9]*|throttled(?:exception)?",
@@ -104,15 +120,21 @@ export const broadCodes: readonly ErrorRule[] = [
     "resourceexhausted",
     "freeusagelimiterror|userratelimitexceeded",
   ]),
-  codes("auth", refusal, ["authentication(?:error|failed|fails)?|unauthenticated|unauthorized(?:error|exception)?|autherror|invalidauthentication(?:error)?"]),
-  codes("permission", vagueButForbidden, ["permission(?:error|denied|deniederror)|accessdenied(?:exception|error)?|forbidden(?:error)?"]),
+  codes("auth", refusal, [
+    "authentication(?:error|failed|fails)?|unauthenticated|unauthorized(?:error|exception)?|autherror|invalidauthentication(?:error)?",
+  ]),
+  codes("permission", vagueButForbidden, [
+    "permission(?:error|denied|deniederror)|accessdenied(?:exception|error)?|forbidden(?:error)?",
+  ]),
   codes("not_found", vagueButForbidden, ["notfound(?:error)?|[a-z0-9]*modelnotfound[a-z0-9]*"]),
   codes("not_implemented", badRequest, ["unimplemented|notimplemented(?:error)?"]),
   codes("server_error", badRequest, [
     "servererror|internal(?:server)?(?:error|exception)?|modelerrorexception|engineerror",
   ]),
   codes("server_error", afterSuccess, ["apierror|server|badgateway|upstreamerror"]),
-  codes("invalid_request", afterSuccess, ["invalidrequest(?:error)?|badrequest(?:error)?|invalidargument|validationexception|invalidparameter(?:error)?"]),
+  codes("invalid_request", afterSuccess, [
+    "invalidrequest(?:error)?|badrequest(?:error)?|invalidargument|validationexception|invalidparameter(?:error)?",
+  ]),
 ];
 
 /** Codes of a time-out; the class depends on where it came (see `classOfTimeout`). */
