@@ -2,17 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import {
   createScriptedProvider,
-  type Encoding,
   eventually,
   json,
   OK,
-  raw,
   rawHttp,
   rawRequest,
   type ScriptedProvider,
   SILENT,
   tooMany,
-  until,
 } from "../src/index.ts";
 
 let provider: ScriptedProvider;
