@@ -1,5 +1,6 @@
 import type { Bus, BusCounters, BusState, KeyValue, KeyValueOptions, Subscription } from "../bus.ts";
 import { Listeners, type ListenerErrorSink } from "../listeners.ts";
+import { ownBytes } from "../own-bytes.ts";
 import { assertSubscribable, isPublishable, subjectMatches } from "../subjects.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { MemoryKeyValue } from "./memory-key-value.ts";
@@ -46,7 +47,7 @@ class MemoryBus implements Bus {
     let copy: Uint8Array | undefined;
     for (const subscriber of this.#subscribers) {
       if (!subjectMatches(subscriber.subject, subject)) continue;
-      copy ??= payload.slice();
+      copy ??= ownBytes(payload);
       if (!this.#queue.offer(deliver(this.#subscribers, subscriber, copy, subject))) this.#dropped += 1;
     }
   }

@@ -7,6 +7,7 @@ import {
   type Subscription,
 } from "../bus.ts";
 import { encodeKey } from "../key-codec.ts";
+import { ownBytes } from "../own-bytes.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 
 interface Stored {
@@ -33,7 +34,7 @@ export class MemoryKeyValue implements KeyValue {
   async get(key: string): Promise<KeyValueEntry | undefined> {
     this.#admit(key);
     const stored = this.#stored.get(key);
-    return stored && { key, value: stored.value.slice(), revision: stored.revision };
+    return stored && { key, value: ownBytes(stored.value), revision: stored.revision };
   }
 
   async entries(): Promise<KeyValueEntry[]> {
@@ -89,15 +90,15 @@ export class MemoryKeyValue implements KeyValue {
   }
 
   #present(): KeyValueEntry[] {
-    return [...this.#stored].map(([key, { value, revision }]) => ({ key, value: value.slice(), revision }));
+    return [...this.#stored].map(([key, { value, revision }]) => ({ key, value: ownBytes(value), revision }));
   }
 
   #write(key: string, value: Uint8Array): number {
     this.#revision += 1;
     this.#stored.delete(key);
     const expiresAt = Date.now() + this.#ttlMs;
-    this.#stored.set(key, { value: value.slice(), revision: this.#revision, expiresAt });
-    this.#announce(key, value.slice(), this.#revision);
+    this.#stored.set(key, { value: ownBytes(value), revision: this.#revision, expiresAt });
+    this.#announce(key, ownBytes(value), this.#revision);
     return this.#revision;
   }
 

@@ -7,6 +7,7 @@ import {
 } from "@nats-io/jetstream";
 import { createInbox, nanos, nuid } from "nats";
 import { decodeKey } from "../key-codec.ts";
+import { ownBytes } from "../own-bytes.ts";
 
 const HEARTBEAT_MS = 2000;
 /** The server forgets a consumer that nobody listens to any more. */
@@ -95,5 +96,5 @@ export async function replayBucket(open: OpenBucket, sink: ReplaySink): Promise<
 
 function valueOf(message: JsMsg): Uint8Array | undefined {
   const operation = message.headers?.get("KV-Operation");
-  return operation === "DEL" || operation === "PURGE" ? undefined : message.data;
+  return operation === "DEL" || operation === "PURGE" ? undefined : ownBytes(message.data);
 }

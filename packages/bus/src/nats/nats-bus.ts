@@ -14,6 +14,7 @@ import { NatsKeyValue } from "./nats-key-value.ts";
 import { NatsLink } from "./nats-link.ts";
 import type { NatsOptions } from "./nats-options.ts";
 import { OutboundGauge } from "./outbound-gauge.ts";
+import { ownBytes } from "../own-bytes.ts";
 
 const DEFAULT_KV_TIMEOUT_MS = 2000;
 const ERROR_LOG_MS = 10_000;
@@ -62,7 +63,8 @@ class NatsBus implements Bus {
     const { client, state } = this.#link;
     try {
       if (client && state === "connected" && isPublishable(subject) && this.#gauge?.admit(payload.length)) {
-        client.publish(subject, payload);
+        // The client reads it only when it flushes.
+        client.publish(subject, ownBytes(payload));
         this.#published += 1;
         return;
       }
@@ -139,7 +141,7 @@ class NatsBus implements Bus {
       callback: (error, message) => {
         // The server refused the subscription; the link logs it.
         if (error || !this.#subscribers.has(subscriber)) return;
-        callSafely(this.#onListenerError, () => subscriber.listener(message.data, message.subject));
+        callSafely(this.#onListenerError, () => subscriber.listener(ownBytes(message.data), message.subject));
       },
     });
   }

@@ -11,6 +11,7 @@ import type { ListenerErrorSink } from "../listeners.ts";
 import { replayBucket } from "./bucket-replay.ts";
 import { BucketWatch } from "./bucket-watch.ts";
 import type { NatsLink } from "./nats-link.ts";
+import { ownBytes } from "../own-bytes.ts";
 import { type Bucket, type BucketSettings, openBucket } from "./open-bucket.ts";
 import { settleWithin } from "./settle-within.ts";
 
@@ -39,7 +40,7 @@ export class NatsKeyValue implements KeyValue {
     const encoded = encodeKey(key);
     const entry = await this.#call(async ({ kv }) => kv.get(encoded));
     if (!entry || entry.operation !== "PUT") return undefined;
-    return { key, value: entry.value, revision: entry.revision };
+    return { key, value: ownBytes(entry.value), revision: entry.revision };
   }
 
   entries(): Promise<KeyValueEntry[]> {
@@ -47,16 +48,19 @@ export class NatsKeyValue implements KeyValue {
   }
 
   put(key: string, value: Uint8Array): Promise<number> {
-    return this.#write(key, (bucket, encoded) => bucket.kv.put(encoded, value));
+    const own = ownBytes(value);
+    return this.#write(key, (bucket, encoded) => bucket.kv.put(encoded, own));
   }
 
   create(key: string, value: Uint8Array): Promise<number | undefined> {
-    return this.#write(key, (bucket, encoded) => unlessLost(bucket.kv.create(encoded, value)));
+    const own = ownBytes(value);
+    return this.#write(key, (bucket, encoded) => unlessLost(bucket.kv.create(encoded, own)));
   }
 
   async update(key: string, value: Uint8Array, revision: number): Promise<number | undefined> {
     if (revision < 1) return undefined;
-    return this.#write(key, (bucket, encoded) => unlessLost(bucket.kv.update(encoded, value, revision)));
+    const own = ownBytes(value);
+    return this.#write(key, (bucket, encoded) => unlessLost(bucket.kv.update(encoded, own, revision)));
   }
 
   delete(key: string): Promise<void> {
@@ -64,7 +68,11 @@ export class NatsKeyValue implements KeyValue {
   }
 
   watch(listener: KeyValueListener): Subscription {
-    const watch = new BucketWatch(listener, () => this.#open(), this.#environment.onListenerError);
+    const openAnew = (): Promise<Bucket> => {
+      this.#opened = undefined;
+      return this.#open();
+    };
+    const watch = new BucketWatch(listener, openAnew, this.#environment.onListenerError);
     this.#watches.add(watch);
     if (this.#environment.link.state === "connected") watch.start();
     return {
