@@ -1,0 +1,33 @@
+import type { TokenUsage } from "./usage.ts";
+
+/**
+ * How a stream ended. `complete`: it said so itself. `cut`: it broke off, held an error or an event beyond all bounds. `empty`: it
+ * held nothing the caller could use (E6: `[DONE]` alone is a failure).
+ */
+export type StreamVerdict = "complete" | "cut" | "empty";
+
+/** Follows one answer's stream in a dialect. */
+export interface StreamReader {
+  /** A useful token or a finish reason has been seen: from here on there is no other deployment (E6, invariant 5). */
+  readonly committed: boolean;
+  /** The stream has told its end. */
+  readonly terminal: boolean;
+  /** The dialect's closing event has been seen. */
+  readonly done: boolean;
+  /** Data of the error event that ended the stream. Nothing goes on from it. */
+  readonly failure: Uint8Array | undefined;
+  /** An event outgrew its bound; nothing goes on after it. */
+  readonly overflowed: boolean;
+  /** The model that the provider says it was. */
+  readonly model: string | undefined;
+  /** The last usage that the stream told. */
+  readonly usage: TokenUsage | undefined;
+
+  /**
+   * Takes in a chunk and appends what goes on to the caller, whole events only. Parts of `bytes` go on in place, so they must stay as
+   * they are until written.
+   */
+  push(bytes: Uint8Array, out: Uint8Array[]): void;
+  /** The body is over. Appends an event that only lacked its blank line, with it. */
+  finish(out: Uint8Array[]): StreamVerdict;
+}

@@ -1,0 +1,208 @@
+import { copyRange, encodeUtf8, rangeEquals } from "../../json/text.ts";
+import { readString } from "../../json/scan.ts";
+import { skipSpace } from "../../json/skip.ts";
+import { type Edit, splice } from "../../json/splice.ts";
+import type { SseEvent } from "../../sse/event.ts";
+import { SseFramer } from "../../sse/framer.ts";
+import type { StreamReader, StreamVerdict } from "../dialect.ts";
+import { readOpenAiUsage, type TokenUsage } from "../usage.ts";
+import {
+  CHOICES,
+  type ChoicesReading,
+  chunk,
+  isChatChunk,
+  isErrorChunk,
+  isFilled,
+  isObject,
+  MODEL,
+  readChoices,
+  scanChunk,
+  USAGE,
+} from "./chunk.ts";
+
+/** How a stream is edited on its way. */
+export interface ChatStreamOptions {
+  /** Take out the usage chunk, which the caller did not ask for (P4). */
+  readonly stripUsage: boolean;
+}
+
+const DONE = encodeUtf8("[DONE]");
+const ERROR_NAME = encodeUtf8("error");
+const EMPTY_LIST = encodeUtf8("[]");
+const OPEN_BRACKET = 0x5b;
+
+/**
+ * Follows a chat completion's stream: which bytes go on to the caller, and what they mean for the attempt. Bytes go on as they came
+ * (P1) but for `choices` that is null or missing, which becomes `[]`, and the usage chunk where it is stripped. The event of an
+ * error inside the stream, and all after it, does not go on: it is for the forwarder to fail over or to report it.
+ */
+export class ChatStreamReader implements StreamReader {
+  committed = false;
+  terminal = false;
+  done = false;
+  failure: Uint8Array | undefined;
+  model: string | undefined;
+  overflowed = false;
+
+  readonly #stripUsage: boolean;
+  readonly #framer: SseFramer;
+  readonly #reading: ChoicesReading = { useful: false, finished: false, usageStart: 0, usageEnd: 0 };
+  #usage: Uint8Array | undefined;
+  #sawData = false;
+  #ending = false;
+  #out: Uint8Array[] = [];
+  // The run of bytes in a row that go on together.
+  #run: Uint8Array | undefined;
+  #runStart = 0;
+  #runEnd = 0;
+
+  constructor(options: ChatStreamOptions) {
+    this.#stripUsage = options.stripUsage;
+    this.#framer = new SseFramer((event) => this.#take(event));
+  }
+
+  get usage(): TokenUsage | undefined {
+    return this.#usage === undefined ? undefined : readOpenAiUsage(this.#usage, 0, this.#usage.length);
+  }
+
+  push(bytes: Uint8Array, out: Uint8Array[]): void {
+    if (this.failure !== undefined) return;
+    this.#out = out;
+    if (!this.#framer.push(bytes)) this.overflowed = true;
+    this.#flush();
+  }
+
+  finish(out: Uint8Array[]): StreamVerdict {
+    this.#out = out;
+    this.#ending = true;
+    if (this.failure === undefined) this.#framer.finish();
+    this.#flush();
+    if (this.failure !== undefined || this.overflowed) return "cut";
+    if (!this.#sawData) return "empty";
+    if (!this.committed) return this.done ? "empty" : "cut";
+    return this.terminal ? "complete" : "cut";
+  }
+
+  #take(event: SseEvent): void {
+    if (this.failure !== undefined) return;
+    if (event.dataLines === 0) {
+      // Of an end that was cut off nothing is lost when it held no data.
+      if (!this.#ending) this.#forward(event);
+      return;
+    }
+    if (event.dataLines === 1) {
+      this.#takeData(event, event.bytes, event.dataStart, event.dataEnd);
+    } else {
+      const data = event.joinedData();
+      this.#takeData(event, data, 0, data.length);
+    }
+  }
+
+  #takeData(event: SseEvent, bytes: Uint8Array, start: number, end: number): void {
+    const named = event.nameEnd > event.nameStart;
+    if (named && rangeEquals(event.bytes, event.nameStart, event.nameEnd, ERROR_NAME)) {
+      this.failure = copyRange(bytes, start, end);
+      return;
+    }
+    if (!scanChunk(bytes, start, end)) {
+      const isDone = rangeEquals(bytes, start, trimEnd(bytes, start, end), DONE);
+      if (isDone) {
+        this.done = true;
+        this.terminal = true;
+        this.#sawData = true;
+      }
+      // Data that is no JSON and was cut off is no event: a parser would choke on it.
+      if (isDone || !this.#ending) this.#forward(event);
+      return;
+    }
+    this.#sawData = true;
+    if (isErrorChunk(bytes)) {
+      this.failure = copyRange(bytes, start, end);
+      return;
+    }
+    this.#readChunk(event, bytes, start);
+  }
+
+  #readChunk(event: SseEvent, bytes: Uint8Array, start: number): void {
+    if (this.model === undefined && isFilled(bytes, chunk, MODEL) && bytes[chunk.start(MODEL)] === 0x22) {
+      this.model = readString(bytes, chunk.start(MODEL), chunk.end(MODEL));
+    }
+    const hasUsage = isObject(bytes, chunk, USAGE);
+    if (hasUsage) this.#usage = copyRange(bytes, chunk.start(USAGE), chunk.end(USAGE));
+
+    if (isFilled(bytes, chunk, CHOICES)) {
+      this.#readChoices(bytes, hasUsage);
+      this.#forward(event);
+    } else if (hasUsage && this.#stripUsage) {
+      this.#flush();
+    } else if (chunk.has(CHOICES) ? bytes[chunk.start(CHOICES)] === OPEN_BRACKET : !isChatChunk(bytes)) {
+      this.#forward(event);
+    } else {
+      this.#forwardWithChoices(event, bytes, start);
+    }
+  }
+
+  #readChoices(bytes: Uint8Array, hasUsage: boolean): void {
+    if (bytes[chunk.start(CHOICES)] !== OPEN_BRACKET) return;
+    const reading = this.#reading;
+    readChoices(bytes, reading);
+    if (reading.useful) this.committed = true;
+    if (reading.finished) this.terminal = true;
+    if (!hasUsage && reading.usageStart > 0) {
+      this.#usage = copyRange(bytes, reading.usageStart, reading.usageEnd);
+    }
+  }
+
+  /** BH-15: gives the chunk an empty list of choices where it has null or nothing. */
+  #forwardWithChoices(event: SseEvent, bytes: Uint8Array, start: number): void {
+    const inPlace = bytes === event.bytes;
+    const from = inPlace ? event.start : 0;
+    const edit = choicesEdit(bytes, start, from);
+    this.#flush();
+    if (inPlace) {
+      this.#out.push(splice(bytes.subarray(event.start, event.end), [edit]));
+      return;
+    }
+    // Line feeds can only stand between the tokens of valid JSON, so blanks do as well.
+    const json = splice(bytes, [edit]).map((byte) => (byte === 0x0a ? 0x20 : byte));
+    this.#out.push(encodeUtf8("data: "), json, encodeUtf8("\n\n"));
+  }
+
+  #forward(event: SseEvent): void {
+    if (this.#run === event.bytes && this.#runEnd === event.start) {
+      this.#runEnd = event.end;
+      return;
+    }
+    this.#flush();
+    this.#run = event.bytes;
+    this.#runStart = event.start;
+    this.#runEnd = event.end;
+  }
+
+  #flush(): void {
+    if (this.#run === undefined) return;
+    const whole = this.#runStart === 0 && this.#runEnd === this.#run.length;
+    this.#out.push(whole ? this.#run : this.#run.subarray(this.#runStart, this.#runEnd));
+    this.#run = undefined;
+  }
+}
+
+function choicesEdit(bytes: Uint8Array, start: number, from: number): Edit {
+  if (chunk.has(CHOICES)) {
+    return { start: chunk.start(CHOICES) - from, end: chunk.end(CHOICES) - from, replacement: EMPTY_LIST };
+  }
+  // A chunk is told by its keys, so it has some and the comma is right.
+  const at = skipSpace(bytes, start, bytes.length) + 1 - from;
+  return { start: at, end: at, replacement: encodeUtf8('"choices":[],') };
+}
+
+function trimEnd(bytes: Uint8Array, start: number, end: number): number {
+  let position = end;
+  while (position > start && (bytes[position - 1] as number) <= 0x20) position--;
+  return position;
+}
+
+/** A reader for one stream of chat completion chunks. */
+export function createChatStreamReader(options: ChatStreamOptions): ChatStreamReader {
+  return new ChatStreamReader(options);
+}
