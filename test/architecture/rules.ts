@@ -11,12 +11,23 @@ export interface Manifest {
 
 const scope = "@switchyard/";
 const serviceNames = ["router", "forwarder", "health", "facade"];
-const packagesForServices = ["core", "providers", "proto", "config", "rpc", "upstream", "bus", "telemetry"];
+const packagesForServices = [
+  "core",
+  "providers",
+  "proto",
+  "config",
+  "cluster",
+  "rpc",
+  "upstream",
+  "bus",
+  "telemetry",
+];
 
 /** Who may know whom; a package that is not listed may know nobody. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   "packages/providers": ["core"],
   "packages/config": ["core", "proto", "providers"],
+  "packages/cluster": ["core", "proto", "config", "bus"],
   "packages/rpc": ["core", "proto"],
   "packages/upstream": ["core", "proto"],
   "packages/bus": ["core", "proto"],
@@ -28,7 +39,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** Where each outside library is at home. The protobuf runtime comes with every generated message. */
 const libraryHomes: Readonly<Record<string, readonly string[]>> = {
-  "@bufbuild/protobuf": ["packages/proto", "packages/config", "packages/rpc", "packages/bus", "services/*"],
+  "@bufbuild/protobuf": ["packages/proto", "packages/config", "packages/cluster", "packages/rpc", "packages/bus", "services/*"],
   "@bufbuild/protovalidate": ["packages/proto", "packages/config", "packages/rpc"],
   "@connectrpc/connect": ["packages/rpc"],
   "@connectrpc/connect-node": ["packages/rpc"],
@@ -36,6 +47,7 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   "@nats-io/jetstream": ["packages/bus"],
   "@nats-io/kv": ["packages/bus"],
   nats: ["packages/bus"],
+  pino: ["packages/telemetry"],
   "prom-client": ["packages/telemetry"],
   undici: ["packages/upstream", "packages/rpc"],
   yaml: ["packages/config"],

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file switchyard/events/v1/events.proto.
  */
 export const file_switchyard_events_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("CiFzd2l0Y2h5YXJkL2V2ZW50cy92MS9ldmVudHMucHJvdG8SFHN3aXRjaHlhcmQuZXZlbnRzLnYxIooCCgdPdXRjb21lEhwKC2RlY2lzaW9uX2lkGAEgASgJQge6SARyAhhAEhcKBWdyb3VwGAIgASgJQgi6SAVyAxiABBIcCgpkZXBsb3ltZW50GAMgASgJQgi6SAVyAxiACBIvCgVlcnJvchgEIAEoDjIgLnN3aXRjaHlhcmQuY29uZmlnLnYxLkVycm9yQ2xhc3MSDgoGc3RhdHVzGAUgASgNEhsKDnJldHJ5X2FmdGVyX21zGAYgASgESACIAQESFQoNZGVjaWRlZF9hdF9tcxgHIAEoBBITCgtlbmRlZF9hdF9tcxgIIAEoBBINCgVwcm9iZRgJIAEoCEIRCg9fcmV0cnlfYWZ0ZXJfbXMihwEKDE91dGNvbWVCYXRjaBIRCglmb3J3YXJkZXIYASABKAkSLwoIb3V0Y29tZXMYAiADKAsyHS5zd2l0Y2h5YXJkLmV2ZW50cy52MS5PdXRjb21lEjMKCXN1Y2Nlc3NlcxgDIAMoCzIgLnN3aXRjaHlhcmQuZXZlbnRzLnYxLlN1Y2Nlc3NTdW0iPgoKU3VjY2Vzc1N1bRINCgVncm91cBgBIAEoCRISCgpkZXBsb3ltZW50GAIgASgJEg0KBWNvdW50GAMgASgEIqMCCgVCZW5jaBIXCgNrZXkYASABKAlCCrpIB3IFEAEYgBASLwoFc2NvcGUYAiABKA4yIC5zd2l0Y2h5YXJkLmNvbmZpZy52MS5CZW5jaFNjb3BlEjEKBnJlYXNvbhgDIAEoDjIhLnN3aXRjaHlhcmQuZXZlbnRzLnYxLkJlbmNoUmVhc29uEg0KBWdyb3VwGAQgASgJEikKBXVudGlsGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCglyZW1haW5pbmcYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKQoFc2luY2UYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgoKAmJ5GAggASgJIokBCgpCZW5jaEV2ZW50Ei4KB2JlbmNoZWQYASABKAsyGy5zd2l0Y2h5YXJkLmV2ZW50cy52MS5CZW5jaEgAEjIKCXVuYmVuY2hlZBgCIAEoCzIdLnN3aXRjaHlhcmQuZXZlbnRzLnYxLlVuYmVuY2hIABIOCgZzb3VyY2UYAyABKAlCBwoFZXZlbnQiIgoHVW5iZW5jaBILCgNrZXkYASABKAkSCgoCYnkYAiABKAkiSgoRUHJvdmlkZXJSZWFkaW5lc3MSEQoJZm9yd2FyZGVyGAEgASgJEhEKCW5vdF9yZWFkeRgCIAMoCRIPCgdsZWF2aW5nGAMgASgIIsIBCgpVc2FnZUV2ZW50EhIKCnJlcXVlc3RfaWQYASABKAkSDQoFZ3JvdXAYAiABKAkSEgoKZGVwbG95bWVudBgDIAEoCRILCgNrZXkYBCABKAkSDAoEdGVhbRgFIAEoCRINCgVtb2RlbBgGIAEoCRIvCgV1c2FnZRgHIAEoCzIgLnN3aXRjaHlhcmQuZXZlbnRzLnYxLlRva2VuVXNhZ2USFQoIY29zdF91c2QYCCABKAFIAIgBAUILCglfY29zdF91c2QiTgoKVG9rZW5Vc2FnZRINCgVpbnB1dBgBIAEoBBIOCgZvdXRwdXQYAiABKAQSDgoGY2FjaGVkGAMgASgEEhEKCXJlYXNvbmluZxgEIAEoBCq+AQoLQmVuY2hSZWFzb24SHAoYQkVOQ0hfUkVBU09OX1VOU1BFQ0lGSUVEEAASGQoVQkVOQ0hfUkVBU09OX0ZBSUxVUkVTEAESHQoZQkVOQ0hfUkVBU09OX1JBVEVfTElNSVRFRBACEiAKHEJFTkNIX1JFQVNPTl9RVU9UQV9FWEhBVVNURUQQAxIcChhCRU5DSF9SRUFTT05fUkVUUllfQUZURVIQBBIXChNCRU5DSF9SRUFTT05fTUFOVUFMEAViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_switchyard_config_v1_policy]);
+  fileDesc("CiFzd2l0Y2h5YXJkL2V2ZW50cy92MS9ldmVudHMucHJvdG8SFHN3aXRjaHlhcmQuZXZlbnRzLnYxIpsCCgdPdXRjb21lEhwKC2RlY2lzaW9uX2lkGAEgASgJQge6SARyAhhAEhcKBWdyb3VwGAIgASgJQgi6SAVyAxiABBIcCgpkZXBsb3ltZW50GAMgASgJQgi6SAVyAxiACBIvCgVlcnJvchgEIAEoDjIgLnN3aXRjaHlhcmQuY29uZmlnLnYxLkVycm9yQ2xhc3MSDgoGc3RhdHVzGAUgASgNEhsKDnJldHJ5X2FmdGVyX21zGAYgASgESACIAQESFQoNZGVjaWRlZF9hdF9tcxgHIAEoBBITCgtlbmRlZF9hdF9tcxgIIAEoBBINCgVwcm9iZRgJIAEoCBIPCgdvd25fa2V5GAogASgIQhEKD19yZXRyeV9hZnRlcl9tcyKHAQoMT3V0Y29tZUJhdGNoEhEKCWZvcndhcmRlchgBIAEoCRIvCghvdXRjb21lcxgCIAMoCzIdLnN3aXRjaHlhcmQuZXZlbnRzLnYxLk91dGNvbWUSMwoJc3VjY2Vzc2VzGAMgAygLMiAuc3dpdGNoeWFyZC5ldmVudHMudjEuU3VjY2Vzc1N1bSI+CgpTdWNjZXNzU3VtEg0KBWdyb3VwGAEgASgJEhIKCmRlcGxveW1lbnQYAiABKAkSDQoFY291bnQYAyABKAQiowIKBUJlbmNoEhcKA2tleRgBIAEoCUIKukgHcgUQARiAEBIvCgVzY29wZRgCIAEoDjIgLnN3aXRjaHlhcmQuY29uZmlnLnYxLkJlbmNoU2NvcGUSMQoGcmVhc29uGAMgASgOMiEuc3dpdGNoeWFyZC5ldmVudHMudjEuQmVuY2hSZWFzb24SDQoFZ3JvdXAYBCABKAkSKQoFdW50aWwYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCXJlbWFpbmluZxgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIpCgVzaW5jZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYCCABKAkiiQEKCkJlbmNoRXZlbnQSLgoHYmVuY2hlZBgBIAEoCzIbLnN3aXRjaHlhcmQuZXZlbnRzLnYxLkJlbmNoSAASMgoJdW5iZW5jaGVkGAIgASgLMh0uc3dpdGNoeWFyZC5ldmVudHMudjEuVW5iZW5jaEgAEg4KBnNvdXJjZRgDIAEoCUIHCgVldmVudCIiCgdVbmJlbmNoEgsKA2tleRgBIAEoCRIKCgJieRgCIAEoCSJKChFQcm92aWRlclJlYWRpbmVzcxIRCglmb3J3YXJkZXIYASABKAkSEQoJbm90X3JlYWR5GAIgAygJEg8KB2xlYXZpbmcYAyABKAgiPgoKVXNhZ2VCYXRjaBIwCgZldmVudHMYASADKAsyIC5zd2l0Y2h5YXJkLmV2ZW50cy52MS5Vc2FnZUV2ZW50IsIBCgpVc2FnZUV2ZW50EhIKCnJlcXVlc3RfaWQYASABKAkSDQoFZ3JvdXAYAiABKAkSEgoKZGVwbG95bWVudBgDIAEoCRILCgNrZXkYBCABKAkSDAoEdGVhbRgFIAEoCRINCgVtb2RlbBgGIAEoCRIvCgV1c2FnZRgHIAEoCzIgLnN3aXRjaHlhcmQuZXZlbnRzLnYxLlRva2VuVXNhZ2USFQoIY29zdF91c2QYCCABKAFIAIgBAUILCglfY29zdF91c2QiTgoKVG9rZW5Vc2FnZRINCgVpbnB1dBgBIAEoBBIOCgZvdXRwdXQYAiABKAQSDgoGY2FjaGVkGAMgASgEEhEKCXJlYXNvbmluZxgEIAEoBCq+AQoLQmVuY2hSZWFzb24SHAoYQkVOQ0hfUkVBU09OX1VOU1BFQ0lGSUVEEAASGQoVQkVOQ0hfUkVBU09OX0ZBSUxVUkVTEAESHQoZQkVOQ0hfUkVBU09OX1JBVEVfTElNSVRFRBACEiAKHEJFTkNIX1JFQVNPTl9RVU9UQV9FWEhBVVNURUQQAxIcChhCRU5DSF9SRUFTT05fUkVUUllfQUZURVIQBBIXChNCRU5DSF9SRUFTT05fTUFOVUFMEAViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_switchyard_config_v1_policy]);
 
 /**
  * Outcome is how one attempt ended. Times on the request path are whole milliseconds rather than Durations and
@@ -86,6 +86,13 @@ export type Outcome = Message<"switchyard.events.v1.Outcome"> & {
    * @generated from field: bool probe = 9;
    */
   probe: boolean;
+
+  /**
+   * Made with the caller's own key, so that it says nothing about the account's state (E9).
+   *
+   * @generated from field: bool own_key = 10;
+   */
+  ownKey: boolean;
 };
 
 /**
@@ -343,7 +350,28 @@ export const ProviderReadinessSchema: GenMessage<ProviderReadiness> = /*@__PURE_
   messageDesc(file_switchyard_events_v1_events, 6);
 
 /**
- * UsageEvent travels on `switchyard.v1.usage.>`: tokens and spend of one request.
+ * UsageBatch travels on `switchyard.v1.usage.>`: what was used since the last batch.
+ *
+ * @generated from message switchyard.events.v1.UsageBatch
+ */
+export type UsageBatch = Message<"switchyard.events.v1.UsageBatch"> & {
+  /**
+   * One per request.
+   *
+   * @generated from field: repeated switchyard.events.v1.UsageEvent events = 1;
+   */
+  events: UsageEvent[];
+};
+
+/**
+ * Describes the message switchyard.events.v1.UsageBatch.
+ * Use `create(UsageBatchSchema)` to create a new message.
+ */
+export const UsageBatchSchema: GenMessage<UsageBatch> = /*@__PURE__*/
+  messageDesc(file_switchyard_events_v1_events, 7);
+
+/**
+ * UsageEvent is the tokens and the spend of one request.
  *
  * @generated from message switchyard.events.v1.UsageEvent
  */
@@ -410,7 +438,7 @@ export type UsageEvent = Message<"switchyard.events.v1.UsageEvent"> & {
  * Use `create(UsageEventSchema)` to create a new message.
  */
 export const UsageEventSchema: GenMessage<UsageEvent> = /*@__PURE__*/
-  messageDesc(file_switchyard_events_v1_events, 7);
+  messageDesc(file_switchyard_events_v1_events, 8);
 
 /**
  * TokenUsage counts tokens.
@@ -452,7 +480,7 @@ export type TokenUsage = Message<"switchyard.events.v1.TokenUsage"> & {
  * Use `create(TokenUsageSchema)` to create a new message.
  */
 export const TokenUsageSchema: GenMessage<TokenUsage> = /*@__PURE__*/
-  messageDesc(file_switchyard_events_v1_events, 8);
+  messageDesc(file_switchyard_events_v1_events, 9);
 
 /**
  * BenchReason is why something is benched.

@@ -1,0 +1,69 @@
+import type { Config } from "@switchyard/proto/config/v1/config";
+
+/** A config in force. */
+export interface AppliedConfig {
+  readonly config: Config;
+  /** Grows by one with each change. A file alone counts its own changes from 1. */
+  readonly revision: number;
+}
+
+/** Where the config comes from. Applied whole or not at all (invariant 10); the last good one is kept. */
+export interface ConfigFeed {
+  current(): AppliedConfig | undefined;
+  /** Called with each new config, and at once with the present one where there is one. Returns how to end it. */
+  subscribe(listener: (applied: AppliedConfig) => void): () => void;
+  /** Resolves once there is a config, or with undefined after `withinMs`. */
+  ready(withinMs: number): Promise<AppliedConfig | undefined>;
+  close(): void;
+}
+
+/** A feed whose config can be replaced by an admin. */
+export interface WritableConfigFeed extends ConfigFeed {
+  /**
+   * Replaces the config. Rejects with `ConfigConflictError` when another writer won, and with the bus's own error
+   * when the store is away.
+   */
+  apply(config: Config, by: string, expectedRevision: number | undefined): Promise<AppliedConfig>;
+}
+
+export class ConfigConflictError extends Error {
+  override readonly name = "ConfigConflictError";
+}
+
+/** The part that all feeds share: the present config and who wants to hear of it. */
+export class FeedState implements ConfigFeed {
+  readonly #listeners = new Set<(applied: AppliedConfig) => void>();
+  #current: AppliedConfig | undefined;
+
+  current(): AppliedConfig | undefined {
+    return this.#current;
+  }
+
+  subscribe(listener: (applied: AppliedConfig) => void): () => void {
+    this.#listeners.add(listener);
+    if (this.#current !== undefined) listener(this.#current);
+    return () => this.#listeners.delete(listener);
+  }
+
+  ready(withinMs: number): Promise<AppliedConfig | undefined> {
+    if (this.#current !== undefined) return Promise.resolve(this.#current);
+    return new Promise((resolve) => {
+      const done = (applied: AppliedConfig | undefined): void => {
+        clearTimeout(timer);
+        stop();
+        resolve(applied);
+      };
+      const timer = setTimeout(() => done(undefined), withinMs);
+      const stop = this.subscribe((applied) => done(applied));
+    });
+  }
+
+  replace(applied: AppliedConfig): void {
+    this.#current = applied;
+    for (const listener of this.#listeners) listener(applied);
+  }
+
+  close(): void {
+    this.#listeners.clear();
+  }
+}
