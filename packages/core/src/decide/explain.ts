@@ -1,0 +1,110 @@
+import type { FailedAttempt, FallbackKind, History } from "../domain/attempt.ts";
+import type { Group } from "../domain/config-snapshot.ts";
+import type { Decision } from "../domain/decision.ts";
+import type { CandidateExplanation, Explanation, GroupExplanation } from "../domain/explanation.ts";
+import type { NextStep } from "../escalation/next-step.ts";
+import { strategyRule } from "../strategies/registry.ts";
+import { stageOf, type Blocked, type Filtered, type Stage } from "./filter.ts";
+import type { DecideInput } from "./input.ts";
+import { choiceOf, lastTriedIn } from "./place.ts";
+
+/** Collects why a decision came out as it did (R8). Only made when asked for: it costs more than the decision. */
+export interface Trail {
+  /** What escalation made of the last attempt. */
+  step(step: NextStep, last: FailedAttempt): void;
+  hop(group: string, kind: FallbackKind): void;
+  /** A group was looked through; `chosen` is an index, -1 for none. */
+  group(
+    group: Group,
+    history: History,
+    found: Filtered,
+    elsewhere: readonly string[],
+    chosen: number,
+    draw: number | undefined,
+  ): void;
+  finish(decision: Decision): Explanation;
+}
+
+const RULE_OF: Readonly<Record<Blocked, string>> = {
+  own_key: "E9 another provider than the caller's own key",
+  endpoint: "R5 does not serve the endpoint",
+  not_ready: "R10 provider not ready",
+  paused: "R6 paused or of weight 0",
+  tried: "R1 already tried",
+  benched: "R7 benched",
+};
+
+/** An empty trail. */
+export function createTrail(input: DecideInput): Trail {
+  const groups: GroupExplanation[] = [];
+  const steps: { rule: string; text: string }[] = [];
+  return {
+    step: (step, last) => steps.push(describe(step, last)),
+    hop: (group, kind) => steps.push({ rule: "G1", text: `hop to ${group} (${kind})` }),
+    group: (group, history, found, elsewhere, chosen, drawn) =>
+      groups.push(explainGroup(input, group, history, found, elsewhere, chosen, drawn)),
+    finish(decision) {
+      steps.push(conclude(decision));
+      return {
+        decision: input.decisionId,
+        configRevision: input.config.revision,
+        healthVersion: input.health.version,
+        seed: input.seed,
+        groups,
+        steps,
+      };
+    },
+  };
+}
+
+function explainGroup(
+  input: DecideInput,
+  group: Group,
+  history: History,
+  found: Filtered,
+  elsewhere: readonly string[],
+  chosen: number,
+  drawn: number | undefined,
+): GroupExplanation {
+  const { strategy } = group.policy;
+  const rule = strategyRule(strategy);
+  const choice = choiceOf(input, group, history, found.eligible, lastTriedIn(group, history), undefined);
+  const candidates = group.deployments.map((deployment, index): CandidateExplanation => {
+    const stage = stageOf(input, group, deployment, elsewhere);
+    return {
+      deployment: deployment.id,
+      verdict: index === chosen ? "chosen" : stage === "eligible" ? "eligible" : "filtered",
+      rule: ruleOf(stage, index, found, chosen),
+      score: stage === "eligible" ? rule.score(choice, index) : undefined,
+    };
+  });
+  return { group: group.key, strategy, draw: drawn, candidates };
+}
+
+function ruleOf(stage: Stage, index: number, found: Filtered, chosen: number): string | undefined {
+  if (stage === "eligible") return undefined;
+  if (index !== chosen) return RULE_OF[stage];
+  return stage === "benched"
+    ? `R7 last resort, benched until ${found.soonestUntil}`
+    : "E1 same deployment again";
+}
+
+function describe(step: NextStep, last: FailedAttempt): { rule: string; text: string } {
+  const after = `after ${last.error} at ${last.deployment}`;
+  switch (step.kind) {
+    case "again":
+      return { rule: "E1", text: `same deployment again in ${step.delayMs} ms ${after}` };
+    case "next":
+      return { rule: "E3", text: `next deployment ${after}` };
+    case "hop":
+      return { rule: "G4", text: `${step.fallback} fallback, if there is one, ${after}` };
+    case "stop":
+      return { rule: step.why === "timed_out" ? "E8" : "E1", text: `stop: ${step.why} ${after}` };
+  }
+}
+
+function conclude(decision: Decision): { rule: string; text: string } {
+  return decision.kind === "attempt"
+    ? { rule: "R1", text: `attempt ${decision.deployment.id} of ${decision.group.key}` }
+    : { rule: decision.exhausted ? "E7" : "R1", text: `refuse ${decision.status} ${decision.code}` };
+}

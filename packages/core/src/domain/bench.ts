@@ -1,0 +1,62 @@
+import type { EpochMs } from "./ports.ts";
+
+/** What a bench covers: a deployment in its group, a provider's model in every group, or a whole provider. */
+export type BenchScope = "deployment" | "model" | "provider";
+
+/**
+ * Why something is benched. `manual` is a person's; `retry_after` is E2's "benched until then";
+ * `rate_limited` and `quota_exhausted` are B2's skips; `failures` is B1's count.
+ */
+export type BenchReason = "failures" | "rate_limited" | "quota_exhausted" | "retry_after" | "manual";
+
+/** A time during which a scope is skipped. */
+export interface Bench {
+  /** Scope key, see {@link deploymentScope}, {@link modelScope}, {@link providerScope}. */
+  readonly key: string;
+  readonly scope: BenchScope;
+  readonly until: EpochMs;
+  /** When the running bench began; moving its end does not change it. */
+  readonly since: EpochMs;
+  readonly reason: BenchReason;
+  /** Key of the group whose policy made it; absent for benches made by hand. */
+  readonly group: string | undefined;
+}
+
+/**
+ * The benches on one scope key. Those made by hand stand apart from those that a policy made: a group whose
+ * bench is off heeds only the first (B1), and one must not hide the other.
+ */
+export interface BenchEntry {
+  readonly policy: Bench | undefined;
+  readonly manual: Bench | undefined;
+  /**
+   * When a successful probe or a person last ended the policy's bench, and when a person last ended the one
+   * made by hand; 0 = never. Benches and failures from before that time are void, so that neither a late
+   * outcome nor the older snapshot of another replica brings back what was ended.
+   */
+  readonly policyClearedAt: EpochMs;
+  readonly manualClearedAt: EpochMs;
+}
+
+/** All benches known, by scope key. Replaced, never edited (invariant 8). */
+export interface HealthSnapshot {
+  readonly version: number;
+  readonly benches: ReadonlyMap<string, BenchEntry>;
+}
+
+export const EMPTY_HEALTH: HealthSnapshot = { version: 0, benches: new Map() };
+
+/** Key of a deployment in its group; `group` is a {@link Group.key}. */
+export function deploymentScope(group: string, deployment: string): string {
+  return `d:${group}:${deployment}`;
+}
+
+/** Key of a provider's model, in every group. */
+export function modelScope(provider: string, model: string): string {
+  return `m:${provider}/${model}`;
+}
+
+/** Key of a whole provider account. */
+export function providerScope(provider: string): string {
+  return `p:${provider}`;
+}

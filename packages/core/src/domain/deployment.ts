@@ -1,0 +1,37 @@
+import type { DeploymentType, Endpoint } from "./endpoint.ts";
+
+/** USD per million tokens. */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** One provider's model inside a group. */
+export interface Deployment {
+  /** `provider/model`, or the explicit id of the config. Unique in its group. */
+  readonly id: string;
+  /** Canonical (lower-case) name of the provider. */
+  readonly provider: string;
+  /** The vendor's model id, exactly as the vendor spells it. */
+  readonly model: string;
+  readonly family: string;
+  /** Whole number from 0 to 1,000,000. */
+  readonly weight: number;
+  readonly paused: boolean;
+  /** R4: serves only this when given. */
+  readonly type: DeploymentType | undefined;
+  readonly price: Price | undefined;
+  /** Endpoints that the family or account serves without translation. */
+  readonly native: ReadonlySet<Endpoint>;
+  /** Endpoints that it serves through a translation (R5). */
+  readonly translated: ReadonlySet<Endpoint>;
+  /** The three scopes that a bench may name, as keys of the health snapshot (see `bench.ts`). */
+  readonly scopes: DeploymentScopes;
+}
+
+/** Keys under which benches of a deployment are looked up. */
+export interface DeploymentScopes {
+  readonly deployment: string;
+  readonly model: string;
+  readonly provider: string;
+}

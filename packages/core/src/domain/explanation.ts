@@ -1,0 +1,29 @@
+/** Why a decision came out as it did (R8), as data: nothing here is a secret, a prompt or an affinity key. */
+export interface Explanation {
+  readonly decision: string;
+  readonly configRevision: number;
+  readonly healthVersion: number;
+  readonly seed: number;
+  /** Groups in the order in which they were considered. */
+  readonly groups: readonly GroupExplanation[];
+  /** One line per step, in order: what escalation did and the rule that says so. */
+  readonly steps: readonly { readonly rule: string; readonly text: string }[];
+}
+
+export interface GroupExplanation {
+  readonly group: string;
+  readonly strategy: string;
+  /** The draw in [0, 1) that chose among the eligible, where one was used. */
+  readonly draw: number | undefined;
+  readonly candidates: readonly CandidateExplanation[];
+}
+
+/** What happened to one deployment: the rule that filtered it, or its score. */
+export interface CandidateExplanation {
+  readonly deployment: string;
+  readonly verdict: "chosen" | "eligible" | "filtered";
+  /** The rule that filtered it, e.g. `R6 paused`, `B1 benched until …`. */
+  readonly rule: string | undefined;
+  /** Share or score under the strategy, where it was eligible. */
+  readonly score: number | undefined;
+}

@@ -1,0 +1,79 @@
+// Symbols above the line are what services build on.
+export {
+  appendAttempt,
+  EMPTY_HISTORY,
+  wasCalled,
+  type AttemptOutcome,
+  type FailedAttempt,
+  type FallbackKind,
+  type History,
+  type Hop,
+} from "./domain/attempt.ts";
+export {
+  EMPTY_HEALTH,
+  type Bench,
+  type BenchEntry,
+  type BenchReason,
+  type BenchScope,
+  type HealthSnapshot,
+} from "./domain/bench.ts";
+export {
+  groupKey,
+  type CallerKey,
+  type CallerRole,
+  type ConfigSnapshot,
+  type Group,
+} from "./domain/config-snapshot.ts";
+export type {
+  AttemptDecision,
+  Decided,
+  Decision,
+  Effect,
+  RefusalCode,
+  RefuseDecision,
+} from "./domain/decision.ts";
+export type { Deployment, DeploymentScopes, Price } from "./domain/deployment.ts";
+export {
+  ENDPOINTS,
+  isNativeEndpoint,
+  typeOfEndpoint,
+  type DeploymentType,
+  type Endpoint,
+} from "./domain/endpoint.ts";
+export {
+  COUNTED_CLASSES,
+  ERROR_CLASSES,
+  MERIT_CLASSES,
+  RETRYABLE_CLASSES,
+  verdictOf,
+  type ErrorClass,
+  type ErrorClassSet,
+  type Verdict,
+} from "./domain/error-class.ts";
+export type { CandidateExplanation, Explanation, GroupExplanation } from "./domain/explanation.ts";
+export { EMPTY_LOAD, type LoadSnapshot } from "./domain/load.ts";
+export type { Outcome } from "./domain/outcome.ts";
+export {
+  STRATEGIES,
+  type BenchPolicy,
+  type FailoverPolicy,
+  type FallbackPolicy,
+  type Policy,
+  type RetryPolicy,
+  type Strategy,
+} from "./domain/policy.ts";
+export type { Clock, EpochMs, Random } from "./domain/ports.ts";
+export type { AuthenticatedRequest, RequestFacts } from "./domain/request-facts.ts";
+export { decide } from "./decide/decide.ts";
+export type { DecideInput } from "./decide/input.ts";
+export { outcomeName } from "./trace/attempt-outcome.ts";
+
+// Symbols below are for those who build the core's inputs: config, ledgers, and the tests of both.
+export { deploymentScope, modelScope, providerScope } from "./domain/bench.ts";
+export { directKey, groupOf } from "./domain/config-snapshot.ts";
+export { draw, STREAMS, type Stream } from "./domain/random.ts";
+export { LEASE_MS } from "./decide/decide.ts";
+export { MAX_HOPS } from "./decide/fallback.ts";
+export { MAX_WAIT_MS } from "./escalation/backoff.ts";
+export { MAX_RETRY_AFTER_MS } from "./escalation/next-step.ts";
+export { SUPPORTED_STRATEGIES } from "./strategies/registry.ts";
