@@ -21,12 +21,61 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Error bodies are small; what lies beyond these is a prompt echoed back or an attack. */
 const limits = { nodes: 400, depth: 8, text: 8192, piece: 4096, codes: 64, nested: 4 };
 
-const messageKeys = ["message", "msg", "error_message", "error_msg", "errorMessage", "Message", "status_msg", "detail", "title", "error_description", "description"];
+const messageKeys = [
+  "message",
+  "msg",
+  "error_message",
+  "error_msg",
+  "errorMessage",
+  "Message",
+  "status_msg",
+  "detail",
+  "title",
+  "error_description",
+  "description",
+];
 const textKeys = new Set([...messageKeys, "details", "error", "errors", "raw", "reason", "failure_reason"]);
-const codeKeys = new Set(["code", "type", "status", "reason", "error_code", "error_type", "errorCode", "errorType", "Code", "__type", "provider_code", "blockReason", "exception"]);
-const statusKeys = new Set(["code", "status", "status_code", "statusCode", "raw_status_code", "error_code", "upstreamStatus"]);
+const codeKeys = new Set([
+  "code",
+  "type",
+  "status",
+  "reason",
+  "error_code",
+  "error_type",
+  "errorCode",
+  "errorType",
+  "Code",
+  "__type",
+  "provider_code",
+  "blockReason",
+  "exception",
+]);
+const statusKeys = new Set([
+  "code",
+  "status",
+  "status_code",
+  "statusCode",
+  "raw_status_code",
+  "error_code",
+  "upstreamStatus",
+]);
 /** Only these are entered: other members may hold the caller's own words (choices, metadata of a response, input). */
-const containers = new Set(["error", "errors", "detail", "details", "innererror", "inner_error", "metadata", "violations", "base_resp", "cause", "fault", "upstream_error", "previous_errors", "Error"]);
+const containers = new Set([
+  "error",
+  "errors",
+  "detail",
+  "details",
+  "innererror",
+  "inner_error",
+  "metadata",
+  "violations",
+  "base_resp",
+  "cause",
+  "fault",
+  "upstream_error",
+  "previous_errors",
+  "Error",
+]);
 const exceptionMember = /^[a-z][a-z]{1,40}Exception$/i;
 
 /** Collects the facts of a body; a gathering of small pieces that stops at its limits. */
@@ -70,7 +119,10 @@ class Collector {
       this.addCode(code);
       this.noteStatus(code);
     }
-    return /["'](?:message|msg|detail)["']\s?:\s?(?:"([^"]{1,4096})|'([^']{1,4096}))/.exec(plain)?.slice(1).find(Boolean);
+    return /["'](?:message|msg|detail)["']\s?:\s?(?:"([^"]{1,4096})|'([^']{1,4096}))/
+      .exec(plain)
+      ?.slice(1)
+      .find(Boolean);
   }
 
   noteStatus(value: unknown): void {
@@ -102,9 +154,11 @@ class Collector {
     if (typeof member === "number" && codeKeys.has(key)) this.addCode(String(member));
     if (typeof member === "string" && codeKeys.has(key)) this.addCode(member);
     // Google says which window is full only in the quota's name.
-    if (typeof member === "string" && key === "quotaId") this.codes.add(`quota:${normaliseCode(member.slice(0, 160))}`);
+    if (typeof member === "string" && key === "quotaId")
+      this.codes.add(`quota:${normaliseCode(member.slice(0, 160))}`);
     // Some put the sentence where the parameter's name belongs.
-    if (typeof member === "string" && (textKeys.has(key) || (key === "param" && member.includes(" ")))) this.addText(member, depth);
+    if (typeof member === "string" && (textKeys.has(key) || (key === "param" && member.includes(" "))))
+      this.addText(member, depth);
     if (typeof member !== "object" || member === null) return;
     if (exceptionMember.test(key)) this.addCode(key);
     if (containers.has(key) || exceptionMember.test(key)) this.walk(member, depth + 1);
@@ -118,7 +172,10 @@ class Collector {
 export function readErrorFacts(status: number, body: string, headerCodes: readonly string[]): ErrorFacts {
   const collector = new Collector();
   for (const code of headerCodes) collector.addCode(code);
-  const trimmed = body.replace(/^\uFEFF/, "").trim().replace(/^data:\s?/, "");
+  const trimmed = body
+    .replace(/^\uFEFF/, "")
+    .trim()
+    .replace(/^data:\s?/, "");
   const parsed = parseJson(trimmed);
   const main = mainObject(parsed);
   let message = messageOf(parsed, main);
@@ -136,7 +193,11 @@ export function readErrorFacts(status: number, body: string, headerCodes: readon
     code: word(main?.["code"]),
     param: main?.["param"] === null ? null : word(main?.["param"]),
     codes: collector.codes,
-    text: collector.texts.join("\n").toLowerCase().replaceAll("’", "'").replace(/[^\S\n]+/g, " "),
+    text: collector.texts
+      .join("\n")
+      .toLowerCase()
+      .replaceAll("’", "'")
+      .replace(/[^\S\n]+/g, " "),
     bodyStatus: collector.bodyStatus,
   };
 }
@@ -160,7 +221,8 @@ function messageOf(parsed: unknown, main: Fields | undefined): string | undefine
   const metadata = main["metadata"];
   const raw = isFields(metadata) ? word(metadata["raw"]) : undefined;
   // OpenRouter's own sentence says nothing; the provider's answer is beside it.
-  if (raw !== undefined && (text === undefined || /^provider returned error/i.test(text))) return rawMessage(raw);
+  if (raw !== undefined && (text === undefined || /^provider returned error/i.test(text)))
+    return rawMessage(raw);
   return text ?? validationText(main["detail"]) ?? validationText(main["errors"]) ?? nestedMessage(main);
 }
 
@@ -197,7 +259,10 @@ function plainText(text: string): string {
     .split("\u0000")
     .map((part) => part.replace(/^<(?:style|script)>[^<]*/i, ""))
     .join(" ");
-  return visible.replace(/<[^<>]*>/g, " ").replace(/\s+/g, " ").trim();
+  return visible
+    .replace(/<[^<>]*>/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
 }
 
 function parseJson(text: string): unknown {

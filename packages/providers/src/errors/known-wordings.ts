@@ -1,9 +1,18 @@
-import { badRequest, bound, anywhere, refusal, vague, vagueButForbidden, type At, type ErrorRule } from "./error-rule.ts";
+import {
+  badRequest,
+  bound,
+  anywhere,
+  refusal,
+  vague,
+  vagueButForbidden,
+  type At,
+  type ErrorRule,
+} from "./error-rule.ts";
 import type { ErrorClass } from "@switchyard/core";
 
 const overloadable: At = (status) => status !== 401 && status !== 404;
 const limited: At = (status) => status === 429 || status === 413 || bound(status);
-const malformed: At = (status) => status === 400 || status === 422 || status === 413;
+const malformed: At = (status) => badRequest(status) || status === 413;
 
 /** Alternatives are joined, so that a rule is one pass; gaps inside them are bounded to keep a pass linear. */
 function says(errorClass: ErrorClass, at: At, alternatives: readonly RegExp[]): ErrorRule {
@@ -38,7 +47,7 @@ export const wordings: readonly ErrorRule[] = [
     /\b(?:balance|credits?) (?:is |are )?(?:too low|insufficient|not enough|exhausted|depleted|used up|negative)\b/,
     /\b(?:credit|balance|spend(?:ing)?|billing|usage|budget|credit hard)(?: hard| soft)? (?:limits?|caps?) (?:has |have )?(?:been )?(?:reached|exceeded|hit)\b/,
     /\b(?:reached|exceeded|exhausted|used up|over|hit|used all|all) .{0,60}\b(?:usage limits?|spend(?:ing)? (?:limit|cap)|(?:monthly|weekly|daily|included|available|free|prepaid) (?:\w+ ){0,2}(?:credits?|quota|allowance|usage|limit))\b/,
-    /\bout of (?:\w+ )?(?:credits?|quota|funds)\b|\brun out of (?:credits?|funds)\b|\bno (?:remaining )?credits? (?:left|remaining)\b/,
+    /\bout of (?:\w+ )?(?:credits?|quota|funds|usage)\b|\brun out of (?:credits?|funds)\b|\bno (?:remaining )?credits? (?:left|remaining)\b/,
     /\brequires? more credits?\b|\bcan only afford\b|\bcredits are required\b|\b(?:purchase|buy) (?:more )?credits\b|\b(?:doesn't|does not) have (?:any |enough )?credits\b/,
     /\bexceeded (?:your|the|its) (?:current |monthly |daily |free |usage )?quota\b|\bexceeded current quota\b/,
     /\bbudget has been exceeded\b|\b(?:exceeded|over) budget\b|\bexceededbudget\b/,
@@ -67,7 +76,15 @@ export const wordings: readonly ErrorRule[] = [
   ]),
   says("context_length", bound, [
     /\bmax_tokens must be at least 1, got -(?!1\b)\d/,
-    /\bmaximum context length (?:is|of)\b|\bmax(?:imum)? context (?:length|size|window)(?: of)? (?:is )?(?:by )?\d|\bexceeded max context length\b/,
+    /\binputs?` tokens \+ `max_new_tokens`|\binputs?` must have less than \d+ tokens/,
+    /\bmaximum context length (?:is|of)\b|\bexceed\w{0,2} (?:the )?context limit\b/,
+  ]),
+  // Faults of an output cap share their words with overflows of the context, but are the caller's to correct.
+  says("invalid_request", malformed, [
+    /\bmax(?:imum)?[_ ](?:completion[_ ]|output[_ ]|new[_ ])?tokens\b.{0,60}(?:\b(?:must|should|cannot|exceeds?|too (?:large|high|small)|less than|at (?:least|most)|below|above|invalid|not valid)\b|[<>])/,
+  ]),
+  says("context_length", bound, [
+    /\bmax(?:imum)? context (?:length|size|window)(?: of)? (?:is )?(?:by )?\d|\bexceeded max context length\b/,
     /\bexceeds? (?:the |this |its )?(?:model's |available |maximum |max |allowed )*(?:context|prompt)[- _]?(?:window|length|size|limit)?\b/,
     /\b(?:inputs?|prompt|messages|text|request|conversation|query|document|context|sequence) (?:length )?(?:is |are )?(?:too long|too large for model)\b/,
     /\btotal length of all messages is too long\b|\blonger than the (?:model's |maximum )(?:model |context )?(?:length|context)/,
@@ -76,10 +93,10 @@ export const wordings: readonly ErrorRule[] = [
     /\b(?:tokens?|length|count)(?: in the (?:prompt|input|messages?|request))?(?: of| \(?[\d,]+\)?)? (?:exceeds?|cannot exceed|must be less than|exceeded) .{0,40}\b(?:maximum (?:number of (?:input )?tokens|length|context|input|prompt|sequence)|context|max_seq_len|limit of \d+$|\d+ - received)/,
     /\binput tokens exceeded\b|\btoo many input tokens\b|\bexceeds? (?:the )?maximum (?:allowed )?(?:input|prompt|sequence) (?:length|tokens)\b/,
     /\bmaximum (?:prompt|input|sequence) length (?:is|of) \d|\bmaximum supported sequence length\b|\bmodel max length exceeded\b|\bprompt exceeds max length\b/,
-    /\binputs?` tokens \+ `max_new_tokens`|\binputs?` must have less than \d+ tokens/,
     /\brange of input length should be\b|\bcontext the overflows\b|\bcontext length of only\b|\bcontext[_ ]?(?:window|length)[_ ]?(?:is )?(?:exceeded|overflow)/,
     /(?:malformed input request: |#\/(?:texts?|inputtext|prompt)(?:\/\d{1,4})?: )expected maxlength/,
     /\btoo many tokens(?: in batch| overall)?[:,.]? (?:total|size|max is|overall|the total)|\brequested \d+ tokens, max \d+ tokens per request/,
+    /\bprompt_tokens \(\d+\) must be less than\b|\bmax(?:imum)? allowed tokens per (?:submitted )?(?:batch|request)\b/,
     /\bprompt token count of \d+ exceeds\b|\bprompt contains \d+ tokens\b|\btoken limit\b.{0,20}\bprompt\b|\bprompt .{0,20}exceeds .{0,30}token limit/,
     /上下文长度|输入(?:长度)?(?:过长|超过|超出)|超(?:过|出).{0,12}上下文/,
   ]),
@@ -110,7 +127,3 @@ export const wordings: readonly ErrorRule[] = [
     /\bunexpected error (?:occurred )?(?:while|during) (?:processing|inference)/,
   ]),
 ];
-
-/** Faults of an output cap, which share their words with overflows of the context but are the caller's to correct. */
-export const outputCap: RegExp =
-  /^[^\n]{0,120}\bmax(?:imum)?[_ ](?:completion[_ ]|output[_ ]|new[_ ])?tokens\b(?![^\n]{0,200}\b(?:maximum context length|context limit|input tokens)\b)/;

@@ -2,7 +2,7 @@ import type { ErrorClass } from "@switchyard/core";
 import { readErrorFacts, type ErrorFacts } from "./error-facts.ts";
 import type { ErrorRule } from "./error-rule.ts";
 import { broadCodes, tellingCodes, timeoutCodes } from "./known-codes.ts";
-import { outputCap, wordings } from "./known-wordings.ts";
+import { wordings } from "./known-wordings.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { classOfStatus } from "./status-class.ts";
 
@@ -50,7 +50,9 @@ export function recogniseError(answer: ProviderAnswer, now: number): RecognisedE
     message: truncate(facts.message, messageLimit),
     ...(facts.type === undefined ? {} : { type: truncate(facts.type, wordLimit) }),
     ...(facts.code === undefined ? {} : { code: truncate(facts.code, wordLimit) }),
-    ...(facts.param === undefined ? {} : { param: facts.param === null ? null : truncate(facts.param, wordLimit) }),
+    ...(facts.param === undefined
+      ? {}
+      : { param: facts.param === null ? null : truncate(facts.param, wordLimit) }),
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
   };
 }
@@ -87,9 +89,7 @@ function byCode(rules: readonly ErrorRule[], facts: ErrorFacts, status: number):
 }
 
 function byWording(facts: ErrorFacts, status: number): ErrorClass | undefined {
-  const rule = wordings.find((one) => one.at(status) && one.pattern.test(facts.text));
-  if (rule?.class === "context_length" && outputCap.test(facts.text)) return "invalid_request";
-  return rule?.class;
+  return wordings.find((rule) => rule.at(status) && rule.pattern.test(facts.text))?.class;
 }
 
 /** A time-out keeps its place: 408, 5xx, or inside a stream. */
