@@ -1,0 +1,14 @@
+export { ExchangeError, type ExchangePhase } from "./errors.ts";
+export type {
+  Exchange,
+  ExchangeHandler,
+  ExchangeHead,
+  ExchangeRequest,
+  Upstream,
+  UpstreamClock,
+  UpstreamOptions,
+  UpstreamStats,
+  UpstreamTimer,
+  UpstreamTls,
+} from "./types.ts";
+export { createUpstream } from "./upstream.ts";
