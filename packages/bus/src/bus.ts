@@ -71,7 +71,10 @@ export interface Bus extends EventBus {
   readonly state: BusState;
   /** Called on each change, not with the present state. */
   onState(listener: (state: BusState) => void): Subscription;
-  /** The bucket is made on first use. `ttlMs` is the age at which every entry ends; the first call's counts. */
+  /**
+   * The bucket is made on first use; the first call's options count. Throws `TypeError` on a name other than letters,
+   * digits, `_` and `-`.
+   */
   keyValue(bucket: string, options?: KeyValueOptions): KeyValue;
   counters(): BusCounters;
   /** Flushes what was published, within a second, and ends every subscription and watch. */
@@ -79,7 +82,7 @@ export interface Bus extends EventBus {
 }
 
 export interface KeyValueOptions {
-  /** Milliseconds. Left out: entries stay. */
+  /** The age at which every entry ends, in milliseconds. Left out: entries stay. */
   readonly ttlMs?: number;
 }
 

@@ -2,6 +2,11 @@ const PLAIN = /^[A-Za-z0-9_-]+$/;
 /** A key is part of a subject, and a NATS server closes connections that send a control line over 4096 bytes. */
 const MAX_ENCODED = 1024;
 
+/** Throws `TypeError` unless `name` may name a bucket: letters, digits, `_` and `-`. */
+export function assertBucketName(name: string): void {
+  if (!PLAIN.test(name)) throw new TypeError(`malformed bucket name: ${name}`);
+}
+
 /**
  * Any string as one legal NATS token, reversibly: letters, digits, `_` and `-` stay, another UTF-16 code unit becomes
  * `=XX`, or `=uXXXX` above 255; the empty key is a lone `=`. Throws `RangeError` when the result is over 1024 long.

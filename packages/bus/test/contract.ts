@@ -117,6 +117,10 @@ export function describeBus(
     });
 
     describe("key-value", () => {
+      it("refuses a malformed bucket name", () => {
+        for (const bucket of ["", "a.b", "a b", "*"]) expect(() => bus.keyValue(bucket)).toThrow(TypeError);
+      });
+
       it("puts, gets, lists and deletes", async () => {
         const store = bus.keyValue(fresh());
         expect(await store.get("a")).toBeUndefined();

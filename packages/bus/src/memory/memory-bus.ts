@@ -1,4 +1,5 @@
 import type { Bus, BusCounters, BusState, KeyValue, KeyValueOptions, Subscription } from "../bus.ts";
+import { assertBucketName } from "../key-codec.ts";
 import { Listeners, type ListenerErrorSink } from "../listeners.ts";
 import { ownBytes } from "../own-bytes.ts";
 import { assertSubscribable, isPublishable, subjectMatches } from "../subjects.ts";
@@ -64,6 +65,7 @@ class MemoryBus implements Bus {
   }
 
   keyValue(bucket: string, options: KeyValueOptions = {}): KeyValue {
+    assertBucketName(bucket);
     const known = this.#buckets.get(bucket);
     if (known) return known;
     const made = new MemoryKeyValue(this.#queue, options);

@@ -9,7 +9,7 @@ import { createInbox, nanos, nuid } from "nats";
 import { decodeKey } from "../key-codec.ts";
 import { ownBytes } from "../own-bytes.ts";
 
-const HEARTBEAT_MS = 2000;
+const HEARTBEAT_MS = 1000;
 /** The server forgets a consumer that nobody listens to any more. */
 const INACTIVE_MS = 30_000;
 

@@ -8,6 +8,7 @@ import {
   type KeyValueOptions,
   type Subscription,
 } from "../bus.ts";
+import { assertBucketName } from "../key-codec.ts";
 import { callSafely, Listeners } from "../listeners.ts";
 import { assertSubscribable, isPublishable } from "../subjects.ts";
 import { NatsKeyValue } from "./nats-key-value.ts";
@@ -93,6 +94,7 @@ class NatsBus implements Bus {
   }
 
   keyValue(name: string, { ttlMs }: KeyValueOptions = {}): KeyValue {
+    assertBucketName(name);
     const known = this.#buckets.get(name);
     if (known) return known;
     const { replicas = "auto", kvTimeoutMs: timeoutMs = DEFAULT_KV_TIMEOUT_MS } = this.#options;

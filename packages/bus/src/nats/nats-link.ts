@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { connect, type ConnectionOptions, type NatsConnection } from "nats";
+import { connect, type ConnectionOptions, type NatsConnection, type Status } from "nats";
 import type { BusState } from "../bus.ts";
 import { clientOptions, type NatsOptions } from "./nats-options.ts";
 import { ReconnectPause } from "./reconnect-pause.ts";
@@ -89,15 +89,10 @@ export class NatsLink {
   async #run(): Promise<void> {
     while (this.#state !== "closed") {
       try {
-        const client = await connect({ ...this.#options });
-        if (this.#isClosed()) return await client.close();
-        this.#client = client;
-        await this.#follow(client);
-        this.#client = undefined;
+        await this.#follow(await connect({ ...this.#options }));
       } catch (error) {
         this.#reason = error instanceof Error ? error.message : "connection lost";
       }
-      this.#leaving = false;
       this.#down();
       if (!this.#isClosed()) await delay(this.#pause.at(performance.now()));
     }
@@ -106,7 +101,19 @@ export class NatsLink {
   /** Until the client has closed for good. */
   async #follow(client: NatsConnection): Promise<void> {
     const statuses = client.status();
-    this.#up(client, true);
+    try {
+      if (this.#isClosed()) return;
+      this.#client = client;
+      this.#up(client, true);
+      await this.#listen(client, statuses);
+    } finally {
+      this.#client = undefined;
+      this.#leaving = false;
+      await client.close();
+    }
+  }
+
+  async #listen(client: NatsConnection, statuses: AsyncIterable<Status>): Promise<void> {
     for await (const status of statuses) {
       switch (status.type) {
         case "reconnect":
@@ -128,7 +135,6 @@ export class NatsLink {
         default:
       }
     }
-    await client.closed();
   }
 
   #up(client: NatsConnection, fresh: boolean): void {
