@@ -31,3 +31,27 @@ export interface StreamReader {
   /** The body is over. Appends an event that only lacked its blank line, with it. */
   finish(out: Uint8Array[]): StreamVerdict;
 }
+
+/** An error of the gateway's own, or of a provider that gave no answer, in words for the caller (H3). */
+export interface CallerError {
+  /** The HTTP status that it has or would have: it gives the dialect's error type. */
+  readonly status: number;
+  /** A code of contracts section 3. */
+  readonly code: string | null;
+  readonly message: string;
+  /** The field at fault. */
+  readonly param?: string | null;
+}
+
+/** The error shapes of one caller dialect. All results are UTF-8 bytes. */
+export interface Dialect {
+  readonly name: "openai" | "anthropic";
+  /** The body of an error of the gateway's own. */
+  errorBody(error: CallerError, requestId: string): Uint8Array;
+  /** The event that ends a stream which can't go on (E6). */
+  errorEvent(error: CallerError, requestId: string): Uint8Array;
+  /** A provider's error body as this dialect has it, with its message, type, code kept (P5); as it is where it fits already. */
+  providerErrorBody(status: number, body: Uint8Array, requestId: string): Uint8Array;
+  /** The same for the data of an error event inside a stream. */
+  providerErrorEvent(status: number, data: Uint8Array, requestId: string): Uint8Array;
+}

@@ -1,0 +1,10 @@
+import type { TokenUsage } from "./usage.ts";
+
+/** What a 200 body that does not stream turned out to be. */
+export type AnswerReading =
+  /** Goes on to the caller. */
+  | { readonly kind: "usable"; readonly model: string | undefined; readonly usage: TokenUsage | undefined }
+  /** A 200 that holds an error; the body is to be recognised as one. */
+  | { readonly kind: "error" }
+  /** No usable answer: class `invalid_response` (BH-07). `reason` is for logs and holds nothing of the body. */
+  | { readonly kind: "invalid"; readonly reason: string };

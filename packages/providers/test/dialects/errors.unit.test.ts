@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import { dialectOf } from "../../src/dialects/index.ts";
+import { bytesOf, textOf } from "../support/bytes.ts";
+import { providerCases } from "../support/fixtures.ts";
+
+const openAi = dialectOf("chat");
+const anthropic = dialectOf("messages");
+
+interface Body {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly code: unknown;
+    readonly param: unknown;
+  };
+}
+const openAiBody = (status: number, body: string): Body =>
+  JSON.parse(textOf(openAi.providerErrorBody(status, bytesOf(body), "r"))) as Body;
+
+describe("errors of the gateway's own (H3)", () => {
+  it.each([
+    [400, "invalid_json", "invalid_request_error", "invalid_request_error"],
+    [401, "invalid_api_key", "authentication_error", "authentication_error"],
+    [403, "model_not_allowed", "permission_error", "permission_error"],
+    [404, "not_found", "invalid_request_error", "not_found_error"],
+    [405, "method_not_allowed", "invalid_request_error", "invalid_request_error"],
+    [413, "request_too_large", "invalid_request_error", "request_too_large"],
+    [415, "unsupported_encoding", "invalid_request_error", "invalid_request_error"],
+    [429, "rate_limit_exceeded", "rate_limit_error", "rate_limit_error"],
+    [429, "budget_exceeded", "insufficient_quota", "rate_limit_error"],
+    [502, "upstream_unreachable", "server_error", "api_error"],
+    [503, "upstream_unavailable", "server_error", "overloaded_error"],
+    [504, "upstream_timeout", "server_error", "timeout_error"],
+  ])("%i %s", (status, code, openAiType, anthropicType) => {
+    const error = { status, code, message: 'no "x"' };
+    expect(JSON.parse(textOf(openAi.errorBody(error, "req_1")))).toStrictEqual({
+      error: { message: 'no "x"', type: openAiType, code, param: null },
+    });
+    expect(JSON.parse(textOf(anthropic.errorBody(error, "req_1")))).toStrictEqual({
+      type: "error",
+      error: { type: anthropicType, message: 'no "x"' },
+      request_id: "req_1",
+    });
+  });
+
+  it("E6: a stream ends with an event of the dialect", () => {
+    const error = { status: 502, code: "upstream_unreachable", message: "gone", param: "p" };
+    expect(textOf(openAi.errorEvent(error, "r"))).toBe(
+      'data: {"error":{"message":"gone","type":"server_error","code":"upstream_unreachable","param":"p"}}\n\n',
+    );
+    expect(textOf(anthropic.errorEvent(error, "r"))).toBe(
+      'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"gone"},"request_id":"r"}\n\n',
+    );
+  });
+
+  it("every endpoint has its callers' dialect", () => {
+    expect(dialectOf("embeddings").name).toBe("openai");
+    expect(dialectOf("responses").name).toBe("openai");
+    expect(dialectOf("count_tokens").name).toBe("anthropic");
+  });
+});
+
+describe("a provider's errors (P5, BH-33)", () => {
+  const recorded = ["chat.completions", "embeddings"]
+    .flatMap((endpoint) => providerCases(["openai", "azure-openai"], endpoint))
+    .filter(({ status }) => status >= 400);
+
+  it.each(recorded)("$name passes byte for byte", ({ status, body }) => {
+    expect(openAi.providerErrorBody(status, body, "r")).toBe(body);
+  });
+
+  it.each([
+    ['{"message":"plain"}', "plain"],
+    ['{"error":"plain"}', "plain"],
+    ['{"detail":"plain"}', "plain"],
+    ['{"detail":[{"loc":["body","x"],"msg":"bad"}]}', "bad"],
+    ['[{"error":{"code":400,"message":"arr","status":"INVALID_ARGUMENT"}}]', "arr"],
+    ['{"object":"error","message":"vllm","type":"BadRequestError","param":null,"code":400}', "vllm"],
+    ['"just text"', "just text"],
+    ["just text", "just text"],
+    ['{"broken":', '{"broken":'],
+    ["", "Bad Request"],
+    ["null", ""],
+    ["{}", ""],
+    ["[]", ""],
+  ])("%s becomes an error object", (body, words) => {
+    const { error } = openAiBody(400, body);
+    expect(error.message).toContain(words);
+    expect(error.message).not.toContain("[object");
+    expect(error.message).not.toBe("");
+    expect(typeof error.type).toBe("string");
+    const mapped = JSON.parse(textOf(anthropic.providerErrorBody(400, bytesOf(body), "r"))) as Body;
+    expect(mapped.error).toStrictEqual({ type: "invalid_request_error", message: error.message });
+  });
+
+  it("HTML is cut to at most 1 KiB", () => {
+    const { error } = openAiBody(502, `<html><body>502 Bad Gateway${"x".repeat(5000)}</body></html>`);
+    expect(error.message).toContain("502 Bad Gateway");
+    expect(error.message.length).toBeLessThanOrEqual(1024);
+    expect(error.type).toBe("server_error");
+  });
+
+  it("an Anthropic body passes byte for byte to its dialect", () => {
+    const body = bytesOf('{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}');
+    expect(anthropic.providerErrorBody(529, body, "r")).toBe(body);
+    expect(textOf(anthropic.providerErrorEvent(529, body, "r"))).toBe(
+      `event: error\ndata: ${textOf(body)}\n\n`,
+    );
+  });
+
+  it("BH-06: an error inside a stream keeps its words, and its type is set", () => {
+    const event = (status: number, data: string): unknown =>
+      JSON.parse(textOf(openAi.providerErrorEvent(status, bytesOf(data), "r")).slice(6));
+    expect(event(502, '{"id":"c","error":{"message":"busy","code":502},"choices":[]}')).toStrictEqual({
+      error: { message: "busy", code: 502, type: "server_error" },
+    });
+    expect(event(429, '{"error":{"message":"m","type":"t","code":null}}')).toStrictEqual({
+      error: { message: "m", type: "t", code: null },
+    });
+    expect(event(500, "oops")).toMatchObject({ error: { message: "oops", type: "server_error" } });
+  });
+});
