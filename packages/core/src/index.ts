@@ -66,7 +66,32 @@ export type { Clock, EpochMs, Random } from "./domain/ports.ts";
 export type { AuthenticatedRequest, RequestFacts } from "./domain/request-facts.ts";
 export { decide } from "./decide/decide.ts";
 export type { DecideInput } from "./decide/input.ts";
+export {
+  addBench,
+  addManualBench,
+  affectsHealth,
+  benchLookup,
+  EMPTY_HEALTH_STATE,
+  expire,
+  reduce,
+  reduceAll,
+  removeBenches,
+  type BenchLookup,
+  type HealthState,
+  type Reduced,
+  type Transition,
+} from "./health/reduce.ts";
+export {
+  activeBenches,
+  applyBench,
+  benchByHand,
+  endPolicyBench,
+  mergeHealth,
+  pruneHealth,
+  unbenchByHand,
+} from "./health/snapshot.ts";
 export { outcomeName } from "./trace/attempt-outcome.ts";
+export { formatAttemptsHeader, MAX_HEADER_BYTES, type AttemptRow } from "./trace/attempts-header.ts";
 
 // Symbols below are for those who build the core's inputs: config, ledgers, and the tests of both.
 export { deploymentScope, modelScope, providerScope } from "./domain/bench.ts";
@@ -76,4 +101,7 @@ export { LEASE_MS } from "./decide/decide.ts";
 export { MAX_HOPS } from "./decide/fallback.ts";
 export { MAX_WAIT_MS } from "./escalation/backoff.ts";
 export { MAX_RETRY_AFTER_MS } from "./escalation/next-step.ts";
+export { benchedUntil, benchesAtAll } from "./health/benched-until.ts";
+export { CLEARED_MEMORY_MS } from "./health/snapshot.ts";
+export { MAX_WINDOW_FAILURES, type FailureWindow } from "./health/window.ts";
 export { SUPPORTED_STRATEGIES } from "./strategies/registry.ts";
