@@ -42,10 +42,12 @@ export class Connection {
       pipelining: 1,
       headersTimeout: 0,
       bodyTimeout: 0,
-      keepAliveTimeout: keepAliveMs,
-      keepAliveMaxTimeout: keepAliveMs,
+      keepAliveTimeout: Math.max(1, keepAliveMs),
+      keepAliveMaxTimeout: Math.max(1, keepAliveMs),
       keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
       maxHeaderSize: MAX_HEAD_BYTES,
+      // The other parser does not read through `socket.read`.
+      useMilo: false,
     });
     socket.once("close", () => {
       if (this.#idle) {

@@ -83,7 +83,7 @@ export interface UpstreamOptions {
   readonly maxQueuedPerOrigin?: number;
   /** Origins with a connection or a request at one time (1,024). Idle ones give way. */
   readonly maxOrigins?: number;
-  /** How long an idle connection is kept (30,000 ms), if the provider's `Keep-Alive` header asks for no less. */
+  /** How long an idle connection is kept (30,000 ms); less where the provider's `Keep-Alive` header says less. */
   readonly keepAliveMs?: number;
   readonly tls?: UpstreamTls;
   readonly clock?: UpstreamClock;

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import { beforeAll, describe, expect, test } from "vitest";
+import type { UpstreamClock } from "../src/index.ts";
 import { cleanup, exchanged, rawProvider, reply, request, run, until, upstream } from "./support.ts";
 
 const OPEN = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n";
@@ -134,6 +135,40 @@ describe("E5: clocks", () => {
     outcome.exchange.resume();
     await outcome.finished;
     expect(outcome.error?.phase).toBe("idle_timeout");
+  });
+
+  test("a stream arms one timer, not one for each chunk, and leaves none", async () => {
+    const provider = await rawProvider((socket) => {
+      socket.write(OPEN);
+      let left = 50;
+      const more = (): void => {
+        left -= 1;
+        socket.write(left > 0 ? "1\r\nx\r\n" : "0\r\n\r\n", () => left > 0 && setImmediate(more));
+      };
+      more();
+    });
+    const live = new Set<object>();
+    let armed = 0;
+    const clock: UpstreamClock = {
+      now: () => performance.now(),
+      setTimeout: (fire, ms, argument) => {
+        armed += 1;
+        const timer = setTimeout(fire, ms, argument);
+        live.add(timer);
+        return timer;
+      },
+      clearTimeout: (timer) => {
+        live.delete(timer);
+        clearTimeout(timer as NodeJS.Timeout);
+      },
+    };
+    const through = upstream({ clock });
+    const quick = { headersTimeoutMs: 60_000, idleTimeoutMs: 30_000 };
+    const outcome = await exchanged(through, request(provider.origin, quick));
+    expect(outcome.text).toHaveLength(2 + 49);
+    // One to connect, one for the headers, and that again for the shorter idle time.
+    expect(armed).toBe(3);
+    expect(live.size).toBe(0);
   });
 
   test("0 switches every clock off", async () => {

@@ -23,6 +23,24 @@ describe("invariant 7, BH-40: a kept-alive connection that the provider has clos
     expect(provider.requests).toHaveLength(5 + 4);
   });
 
+  test("at the bound of connections the replay takes its own place, ahead of the queue", async () => {
+    const provider = await rawProvider((socket, { request: nth, text }) => {
+      if (nth === 1) {
+        socket.write(reply(text.slice(5, 7)));
+      } else {
+        socket.resetAndDestroy();
+      }
+    });
+    const through = upstream({ maxConnectionsPerOrigin: 1 });
+    await exchanged(through, request(provider.origin, { path: "/1" }));
+    const outcomes = ["/2", "/3"].map((path) => run(through, request(provider.origin, { path })));
+    await Promise.all(outcomes.map(({ finished }) => finished));
+    expect(outcomes.map(({ text }) => text)).toEqual(["/2", "/3"]);
+    expect(provider.requests.map((text) => text.slice(5, 7))).toEqual(["/1", "/2", "/2", "/3", "/3"]);
+    await until(() => through.stats().idle === 1);
+    expect(through.stats()).toMatchObject({ resent: 2, active: 0, queued: 0 });
+  });
+
   test("a fresh connection that fails as well is an error: no second replay", async () => {
     const provider = await rawProvider((socket, { connection, request: nth }) => {
       if (connection === 1 && nth === 1) {
