@@ -93,6 +93,11 @@ class Collector {
     if (code.length <= 160 && this.codes.size < limits.codes) this.codes.add(normaliseCode(code));
   }
 
+  /** Google says which window is full only in the quota's name. */
+  #addQuota(quotaId: string): void {
+    this.codes.add(`quota:${normaliseCode(quotaId.slice(0, 160))}`);
+  }
+
   addText(text: string, depth = 0): void {
     if (this.#textLength >= limits.text) return;
     const piece = text.slice(0, limits.piece);
@@ -114,10 +119,13 @@ class Collector {
   /** Reads codes and messages out of text that is JSON but cut off, or printed by another language. */
   scan(text: string): string | undefined {
     const plain = text.replaceAll("\\n", " ").replaceAll("\\", "");
-    for (const match of plain.matchAll(/["'](?:code|type|status|reason)["']\s?:\s?["']?([\w.-]{1,80})/g)) {
-      const code = match[1] ?? "";
-      this.addCode(code);
-      this.noteStatus(code);
+    for (const match of plain.matchAll(
+      /["'](code|type|status|reason|quotaId)["']\s?:\s?["']?([\w.-]{1,160})/g,
+    )) {
+      const value = match[2] ?? "";
+      if (match[1] === "quotaId") this.#addQuota(value);
+      else this.addCode(value);
+      this.noteStatus(value);
     }
     return /["'](?:message|msg|detail)["']\s?:\s?(?:"([^"]{1,4096})|'([^']{1,4096}))/
       .exec(plain)
@@ -153,9 +161,7 @@ class Collector {
     if (key === "response" && isFields(member)) this.walk({ error: member["error"] }, depth + 1);
     if (typeof member === "number" && codeKeys.has(key)) this.addCode(String(member));
     if (typeof member === "string" && codeKeys.has(key)) this.addCode(member);
-    // Google says which window is full only in the quota's name.
-    if (typeof member === "string" && key === "quotaId")
-      this.codes.add(`quota:${normaliseCode(member.slice(0, 160))}`);
+    if (typeof member === "string" && key === "quotaId") this.#addQuota(member);
     // Some put the sentence where the parameter's name belongs.
     if (typeof member === "string" && (textKeys.has(key) || (key === "param" && member.includes(" "))))
       this.addText(member, depth);
@@ -255,7 +261,7 @@ function validationText(list: unknown): string | undefined {
 function plainText(text: string): string {
   if (!/^<(?:!|[a-z])/i.test(text)) return text;
   const visible = text
-    .replace(/<(style|script)\b[^>]{0,1000}>/gi, "\u0000<$1>")
+    .replace(/<(style|script)\b[^>]{0,200}>/gi, "\u0000<$1>")
     .split("\u0000")
     .map((part) => part.replace(/^<(?:style|script)>[^<]*/i, ""))
     .join(" ");

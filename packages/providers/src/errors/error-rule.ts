@@ -29,10 +29,8 @@ export const refusal: At = (status) => !isServerFault(status) && status !== 429;
 /** A malformed request by status, or an in-stream error. */
 export const badRequest: At = (status) =>
   status === 400 || status === 422 || status === 424 || isSuccess(status);
-/** In-stream, or an answer of 2xx that holds an error. */
+/** An error inside an answer that began with 2xx. */
 export const afterSuccess: At = isSuccess;
-/** All but a plain 503 and 529, whose status already says overloaded. */
-export const notServerFault: At = (status) => !isServerFault(status);
 
 /** Lower case, without namespace, link or punctuation: `x.y#Foo_Bar:http://…` becomes `foobar`. */
 export function normaliseCode(code: string): string {

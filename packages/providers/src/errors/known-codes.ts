@@ -22,8 +22,7 @@ function codes(errorClass: ErrorClass, at: At, alternatives: readonly string[]):
  */
 export const tellingCodes: readonly ErrorRule[] = [
   codes("quota_exhausted", anywhere, [
-    "insufficientquota(?:error)?",
-    "insufficient(?:balance|credits?|funds)(?:error)?",
+    "(?:insufficient|notenough)[a-z]{0,20}(?:quota|balance|credits?|funds)(?:error)?",
     "exceededcurrentquota(?:error)?",
     "(?:billing|account)notactive",
     "billinghardlimitreached",
@@ -129,7 +128,7 @@ export const broadCodes: readonly ErrorRule[] = [
   codes("not_found", vagueButForbidden, ["notfound(?:error)?|[a-z0-9]*modelnotfound[a-z0-9]*"]),
   codes("not_implemented", badRequest, ["unimplemented|notimplemented(?:error)?"]),
   codes("server_error", badRequest, [
-    "servererror|internal(?:server)?(?:error|exception)?|modelerrorexception|engineerror",
+    "servererror|internal(?:server)?(?:error|exception)?|modelerrorexception|engineerror|inferencefailed",
   ]),
   codes("server_error", afterSuccess, ["apierror|server|badgateway|upstreamerror"]),
   codes("invalid_request", afterSuccess, [

@@ -87,6 +87,53 @@ describe("what bounds the classes", () => {
     expect(recogniseError(answerOf(402, payment), now).class).toBe("quota_exhausted");
   });
 
+  it.each([
+    "It is not allowed to use both temperature and top_p",
+    "The parameter `functions` for this model is deprecated",
+    "Tool 'abc' not found in tools for this model",
+    "Model gpt-4o requires a tool; function 'x' was not found",
+    "Invalid token count in logit_bias",
+    "stop: sequences exceed the limit of 4",
+    "messages: at most 100 images are allowed",
+    "prompt_cache_key is too long",
+    "n must be at most 8, exceeding the limit",
+    "image exceeds the maximum size of 20MB",
+    "user: string too long",
+    "metadata exceeds limit of 16 keys",
+    "max_completion_tokens exceeds the maximum of 16384",
+    "seed is not supported",
+    "You must provide a model parameter",
+    "tool_choice 'required' is not supported with thinking",
+    "Thinking budget must be less than max_tokens",
+    "Number of requested results 64 exceeds the maximum of 8",
+    "Only 1 system message is allowed per conversation",
+    "Missing required parameter: 'messages'.",
+    "Could not parse the JSON body of your request.",
+    "response_format not supported by this model",
+    "model is a required property",
+    "Invalid 'model': expected string",
+    "This model does not support image input",
+    "messages: Input should be a valid list",
+    "reasoning.encrypted_content is too long",
+    "Stream options can only be defined when `stream=True`.",
+    "Item 'fc_1' not found",
+    "audio file is too short. Minimum audio length is 0.1 seconds.",
+    "Invalid base64 image_url",
+    "the tokens limit for stop words is 10",
+    "text.verbosity unsupported",
+    "daily",
+    "context must be a string",
+    "input must not be empty",
+    "logprobs is not available for this model",
+  ])("an ordinary 400 stays the caller's: %s", (message) => {
+    for (const body of [
+      { error: { message, type: "invalid_request_error", param: null, code: null } },
+      { detail: message },
+    ]) {
+      expect(recogniseError(answerOf(400, JSON.stringify(body)), now).class).toBe("invalid_request");
+    }
+  });
+
   it("words of the caller that a provider echoes beside the error are not read", () => {
     const body = JSON.stringify({
       error: { message: "Unknown parameter: 'x'.", code: "unknown_parameter" },
@@ -207,6 +254,7 @@ describe("any input", () => {
     ["member names", '"message":"'],
     ["codes", '"code":"a",'],
     ["models", "model "],
+    ["model paths", "model/"],
     ["limits", "exceeded your max tokens "],
     ["quotes and backslashes", '\\"'],
     ["new lines", "\n"],
