@@ -1,0 +1,54 @@
+import type { Endpoint } from "@switchyard/core";
+import { type BaseUrl, baseUrlOf, nativeUrlPath, withQuery } from "../base-url.ts";
+import type { ProviderRequestInput } from "../family.ts";
+import { openAiPath } from "../openai-paths.ts";
+
+/** Where the request goes: the v1 API, or with a dated `api_version` the deployment's own path. */
+export function addressOf(input: ProviderRequestInput): { origin: string; path: string } {
+  const base = baseUrlOf(input.account, undefined);
+  const version = input.account.apiVersion ?? "";
+  const query = withoutApiVersion(input.query);
+  if (input.endpoint === "native") {
+    const path = nativeUrlPath(base, input.nativePath ?? "/");
+    return {
+      origin: base.origin,
+      path: withQuery(path, version === "" ? input.query : join(version, query)),
+    };
+  }
+  const endpointPath = openAiPath(input.endpoint);
+  if (isVersionOne(base, version)) {
+    const preview = version === "preview" || version === "latest" ? join("preview", query) : query;
+    return { origin: base.origin, path: withQuery(`${rootOf(base)}/openai/v1${endpointPath}`, preview) };
+  }
+  const scope = hasDeploymentPath(input.endpoint) ? `/deployments/${encodeURIComponent(input.model)}` : "";
+  const path = `${rootOf(base)}/openai${scope}${endpointPath}`;
+  return { origin: base.origin, path: withQuery(path, join(version, query)) };
+}
+
+function isVersionOne(base: BaseUrl, version: string): boolean {
+  return ["", "v1", "preview", "latest"].includes(version) || base.path.endsWith("/openai/v1");
+}
+
+/** Responses take the model from the body alone. */
+function hasDeploymentPath(endpoint: Endpoint): boolean {
+  return endpoint !== "responses";
+}
+
+/** The resource's address, also when the base URL was given with the start of the API's path. */
+function rootOf(base: BaseUrl): string {
+  return base.path.replace(/\/openai(?:\/v1)?$/u, "");
+}
+
+function join(version: string, query: string): string {
+  const own = `api-version=${encodeURIComponent(version)}`;
+  return query === "" ? own : `${own}&${query}`;
+}
+
+/** The account names the version, whatever the caller does. */
+function withoutApiVersion(query: string): string {
+  if (query === "") return query;
+  return query
+    .split("&")
+    .filter((pair) => !/^api-version(?:=|$)/iu.test(pair))
+    .join("&");
+}

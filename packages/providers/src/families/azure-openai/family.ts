@@ -1,0 +1,24 @@
+import type { Family } from "../family.ts";
+import { requestHeaders } from "../request-headers.ts";
+import { addressOf } from "./address.ts";
+
+/** Azure OpenAI. */
+export const family: Family = {
+  name: "azure_openai",
+  buildRequest(input) {
+    const own = input.secret === undefined ? [] : authHeader(input.secret);
+    return {
+      method: "POST",
+      ...addressOf(input),
+      headers: requestHeaders(input.callerHeaders, own),
+      body: input.body,
+    };
+  },
+};
+
+/** Entra tokens are JSON web tokens, which no Azure key looks like. */
+function authHeader(secret: string): string[] {
+  return /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/u.test(secret)
+    ? ["authorization", `Bearer ${secret}`]
+    : ["api-key", secret];
+}

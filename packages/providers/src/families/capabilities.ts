@@ -1,0 +1,102 @@
+import type { Endpoint } from "@switchyard/core";
+
+/** Which endpoints there are without and with a translation. */
+export interface EndpointReach {
+  readonly native: readonly Endpoint[];
+  readonly translated: readonly Endpoint[];
+}
+
+/** What a family can do (R5, P8). The config's `endpoints` and `stores_responses` override it per account. */
+export interface Capabilities extends EndpointReach {
+  /** What it does for Claude models, where that differs. */
+  readonly claude: EndpointReach | undefined;
+  /** Keeps responses, so that a later request may read or continue them (P8). */
+  readonly storesResponses: boolean;
+  /** Endpoints that this program can send to the family today. The rest of the table is what the family will be asked for. */
+  readonly served: readonly Endpoint[];
+}
+
+const OPENAI_SERVED: readonly Endpoint[] = ["chat", "embeddings"];
+
+/** The table of providers.md. */
+export const CAPABILITIES = {
+  openai: {
+    native: ["chat", "embeddings", "responses"],
+    translated: ["messages"],
+    claude: undefined,
+    storesResponses: true,
+    served: OPENAI_SERVED,
+  },
+  azure_openai: {
+    native: ["chat", "embeddings", "responses"],
+    translated: ["messages"],
+    claude: undefined,
+    storesResponses: true,
+    served: OPENAI_SERVED,
+  },
+  anthropic: {
+    native: ["messages", "count_tokens"],
+    translated: ["chat"],
+    claude: undefined,
+    storesResponses: false,
+    served: [],
+  },
+  bedrock: {
+    native: [],
+    translated: ["chat", "messages"],
+    claude: undefined,
+    storesResponses: false,
+    served: [],
+  },
+  bedrock_mantle: {
+    native: ["chat", "responses"],
+    translated: ["messages"],
+    claude: { native: ["messages", "count_tokens"], translated: ["chat"] },
+    storesResponses: true,
+    served: [],
+  },
+  vertex: {
+    native: [],
+    translated: ["chat"],
+    claude: { native: ["messages"], translated: ["chat"] },
+    storesResponses: false,
+    served: [],
+  },
+  gemini: {
+    native: ["chat", "embeddings"],
+    translated: ["messages"],
+    claude: undefined,
+    storesResponses: false,
+    served: [],
+  },
+  openrouter: {
+    native: ["chat", "responses", "messages"],
+    translated: [],
+    claude: undefined,
+    storesResponses: false,
+    served: [],
+  },
+  openai_compatible: {
+    native: ["chat", "embeddings"],
+    translated: ["messages"],
+    claude: undefined,
+    storesResponses: false,
+    served: OPENAI_SERVED,
+  },
+} as const satisfies Readonly<Record<string, Capabilities>>;
+
+/** A provider family, as the config spells it. */
+export type FamilyName = keyof typeof CAPABILITIES;
+
+/** All families, in the table's order. */
+export const FAMILY_NAMES: readonly FamilyName[] = Object.keys(CAPABILITIES) as FamilyName[];
+
+/** What a family can do. */
+export function capabilities(family: FamilyName): Capabilities {
+  return CAPABILITIES[family];
+}
+
+/** Whether a name is a family's. */
+export function isFamilyName(name: string): name is FamilyName {
+  return Object.hasOwn(CAPABILITIES, name);
+}

@@ -1,0 +1,53 @@
+import type { Endpoint } from "@switchyard/core";
+import type { FamilyName } from "./capabilities.ts";
+
+/** Where and as whom a provider is called. Never edited; a config change makes a new one. */
+export interface ProviderAccount {
+  /** The family's own address when absent. With or without a path or a slash at its end. */
+  readonly baseUrl?: string | undefined;
+  readonly apiVersion?: string | undefined;
+  readonly organization?: string | undefined;
+  readonly project?: string | undefined;
+}
+
+/** One attempt's request, before it has an address. */
+export interface ProviderRequestInput {
+  readonly endpoint: Endpoint;
+  readonly account: ProviderAccount;
+  /** The provider's name of the model. */
+  readonly model: string;
+  /** Final: already says `model` (see `rewriteBody`). */
+  readonly body: Uint8Array;
+  /** Of the caller's URL, without the question mark. */
+  readonly query: string;
+  /** Absent for accounts that need none. Goes into a header and nowhere else (P9, BH-37). */
+  readonly secret: string | undefined;
+  /** The caller's headers as they came, flat: name, value, … */
+  readonly callerHeaders: readonly string[];
+  /** Native endpoints: the path as called, which is forwarded as it is. */
+  readonly nativePath?: string | undefined;
+}
+
+/** One HTTP request to a provider. */
+export interface ProviderRequest {
+  readonly method: string;
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** Path and query. */
+  readonly path: string;
+  /** Flat: name, value, …; all of them but host and framing. Holds the secret: not for logs. */
+  readonly headers: readonly string[];
+  readonly body: Uint8Array;
+}
+
+/** How a provider family is called. Its folder has the same files as every other's. */
+export interface Family {
+  readonly name: FamilyName;
+  /** Throws a {@link FamilyError} for an endpoint that the family does not serve, or an account without an address. */
+  buildRequest(input: ProviderRequestInput): ProviderRequest;
+}
+
+/** A request that should not have been routed here, or an account that the config should not have let through. */
+export class FamilyError extends Error {
+  override readonly name = "FamilyError";
+}

@@ -1,0 +1,10 @@
+import { family as azureOpenAi } from "./azure-openai/family.ts";
+import type { FamilyName } from "./capabilities.ts";
+import type { Family } from "./family.ts";
+import { family as openAiCompatible } from "./openai-compatible/family.ts";
+import { family as openAi } from "./openai/family.ts";
+
+/** The families that can be called; `CAPABILITIES` lists all that a config may name. */
+export const FAMILIES: ReadonlyMap<FamilyName, Family> = new Map(
+  [openAi, azureOpenAi, openAiCompatible].map((family) => [family.name, family]),
+);

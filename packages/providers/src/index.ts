@@ -1,0 +1,44 @@
+export type { AnswerReading } from "./dialects/answer.ts";
+export type { CallerError, Dialect, StreamReader, StreamVerdict } from "./dialects/dialect.ts";
+export { dialectOf } from "./dialects/index.ts";
+export { readChatAnswer, readEmbeddingsAnswer } from "./dialects/openai/answer.ts";
+export {
+  type ChatStreamOptions,
+  ChatStreamReader,
+  createChatStreamReader,
+} from "./dialects/openai/chat-stream.ts";
+export { convertEmbeddings } from "./dialects/openai/embedding-format.ts";
+export type { TokenUsage } from "./dialects/usage.ts";
+export { type ProviderAnswer, type RecognisedError, recogniseError } from "./errors/recognise-error.ts";
+export { retryAfterMs } from "./errors/retry-after.ts";
+export { classOfStatus, reasonOfStatus } from "./errors/status-class.ts";
+export {
+  CAPABILITIES,
+  type Capabilities,
+  capabilities,
+  type EndpointReach,
+  FAMILY_NAMES,
+  type FamilyName,
+  isFamilyName,
+} from "./families/capabilities.ts";
+export {
+  type Family,
+  FamilyError,
+  type ProviderAccount,
+  type ProviderRequest,
+  type ProviderRequestInput,
+} from "./families/family.ts";
+export { FAMILIES } from "./families/index.ts";
+export { callerHeaders, UPSTREAM_REQUEST_ID } from "./families/response-headers.ts";
+export { readConversationText } from "./request/conversation.ts";
+export {
+  type BodyEndpoint,
+  type BodyFacts,
+  type BodyFault,
+  type BodyLayout,
+  type ByteRange,
+  type RequestFactsResult,
+  readRequestFacts,
+} from "./request/facts.ts";
+export { type BodyRewrite, rewriteBody } from "./request/rewrite.ts";
+export { readSessionKey } from "./request/session.ts";
