@@ -1,9 +1,10 @@
 import { create } from "@bufbuild/protobuf";
-import { durationFromMs, durationMs, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
-import type { Bench, BenchReason, BenchScope, EpochMs } from "@switchyard/core";
+import { durationFromMs, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Bench, BenchEntry, BenchReason, BenchScope, EpochMs } from "@switchyard/core";
 import { BenchScope as WireScope } from "@switchyard/proto/config/v1/policy";
-import { BenchReason as WireReason, BenchSchema } from "@switchyard/proto/events/v1/events";
-import type { Bench as WireBench } from "@switchyard/proto/events/v1/events";
+import { BenchReason as WireReason, BenchSchema, ScopeStateSchema } from "@switchyard/proto/events/v1/events";
+import type { Bench as WireBench, ScopeState } from "@switchyard/proto/events/v1/events";
 
 const SCOPES: Readonly<Record<BenchScope, WireScope>> = {
   deployment: WireScope.DEPLOYMENT,
@@ -33,28 +34,45 @@ export function benchToWire(bench: Bench, now: EpochMs, by = ""): WireBench {
   });
 }
 
+/** The wire form of what is known of a scope. */
+export function entryToWire(key: string, entry: BenchEntry, now: EpochMs): ScopeState {
+  return create(ScopeStateSchema, {
+    key,
+    policyClearedAt: timestampFromMs(Math.round(entry.policyClearedAt)),
+    manualClearedAt: timestampFromMs(Math.round(entry.manualClearedAt)),
+    ...(entry.policy === undefined ? {} : { policy: benchToWire(entry.policy, now) }),
+    ...(entry.manual === undefined ? {} : { manual: benchToWire(entry.manual, now) }),
+  });
+}
+
 /**
- * A bench that just came over the bus: it ends `remaining` from now on this process's own clock, so that clocks
- * that differ don't shorten it.
+ * What is known of a scope, with its times moved by `shift` ms: the difference between the reader's clock and the
+ * writer's.
  */
-export function benchFromEvent(wire: WireBench, now: EpochMs): Bench {
-  return toBench(wire, now + (wire.remaining === undefined ? 0 : durationMs(wire.remaining)));
+export function entryFromWire(wire: ScopeState, shift: number): BenchEntry {
+  return {
+    policy: wire.policy === undefined ? undefined : benchFromWire(wire.policy, shift),
+    manual: wire.manual === undefined ? undefined : benchFromWire(wire.manual, shift),
+    policyClearedAt: epochMs(wire.policyClearedAt, shift),
+    manualClearedAt: epochMs(wire.manualClearedAt, shift),
+  };
 }
 
-/** A bench read from the store: only its end by the writer's clock is known. */
-export function benchFromStore(wire: WireBench): Bench {
-  return toBench(wire, wire.until === undefined ? 0 : timestampMs(wire.until));
-}
-
-function toBench(wire: WireBench, until: EpochMs): Bench {
+function benchFromWire(wire: WireBench, shift: number): Bench {
   return {
     key: wire.key,
     scope: nameOf(SCOPES, wire.scope, "deployment"),
     reason: nameOf(REASONS, wire.reason, "failures"),
     group: wire.group === "" ? undefined : wire.group,
-    until,
-    since: wire.since === undefined ? 0 : timestampMs(wire.since),
+    until: epochMs(wire.until, shift),
+    since: epochMs(wire.since, shift),
   };
+}
+
+/** 0 stays 0: it means "never". */
+function epochMs(wire: Timestamp | undefined, shift: number): EpochMs {
+  const ms = wire === undefined ? 0 : timestampMs(wire);
+  return ms === 0 ? 0 : ms + shift;
 }
 
 function nameOf<Name extends string, Value>(

@@ -1,7 +1,10 @@
-export { benchFromEvent, benchFromStore, benchToWire } from "./benches.ts";
+export { benchToWire, entryFromWire, entryToWire } from "./benches.ts";
+export { findKey, secretOf } from "./caller-keys.ts";
 export { ConfigConflictError, FeedState } from "./config-feed.ts";
 export type { AppliedConfig, ConfigFeed, WritableConfigFeed } from "./config-feed.ts";
 export { errorClassFromWire, errorClassToWire } from "./error-classes.ts";
+export { HealthReplica } from "./health-replica.ts";
+export type { HealthReplicaOptions } from "./health-replica.ts";
 export { outcomeFromWire, outcomeToWire } from "./outcomes.ts";
 export { createStoreFeed } from "./store-feed.ts";
 export type { StoreFeedOptions } from "./store-feed.ts";

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file switchyard/events/v1/events.proto.
  */
 export const file_switchyard_events_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("CiFzd2l0Y2h5YXJkL2V2ZW50cy92MS9ldmVudHMucHJvdG8SFHN3aXRjaHlhcmQuZXZlbnRzLnYxIpsCCgdPdXRjb21lEhwKC2RlY2lzaW9uX2lkGAEgASgJQge6SARyAhhAEhcKBWdyb3VwGAIgASgJQgi6SAVyAxiABBIcCgpkZXBsb3ltZW50GAMgASgJQgi6SAVyAxiACBIvCgVlcnJvchgEIAEoDjIgLnN3aXRjaHlhcmQuY29uZmlnLnYxLkVycm9yQ2xhc3MSDgoGc3RhdHVzGAUgASgNEhsKDnJldHJ5X2FmdGVyX21zGAYgASgESACIAQESFQoNZGVjaWRlZF9hdF9tcxgHIAEoBBITCgtlbmRlZF9hdF9tcxgIIAEoBBINCgVwcm9iZRgJIAEoCBIPCgdvd25fa2V5GAogASgIQhEKD19yZXRyeV9hZnRlcl9tcyKHAQoMT3V0Y29tZUJhdGNoEhEKCWZvcndhcmRlchgBIAEoCRIvCghvdXRjb21lcxgCIAMoCzIdLnN3aXRjaHlhcmQuZXZlbnRzLnYxLk91dGNvbWUSMwoJc3VjY2Vzc2VzGAMgAygLMiAuc3dpdGNoeWFyZC5ldmVudHMudjEuU3VjY2Vzc1N1bSI+CgpTdWNjZXNzU3VtEg0KBWdyb3VwGAEgASgJEhIKCmRlcGxveW1lbnQYAiABKAkSDQoFY291bnQYAyABKAQiowIKBUJlbmNoEhcKA2tleRgBIAEoCUIKukgHcgUQARiAEBIvCgVzY29wZRgCIAEoDjIgLnN3aXRjaHlhcmQuY29uZmlnLnYxLkJlbmNoU2NvcGUSMQoGcmVhc29uGAMgASgOMiEuc3dpdGNoeWFyZC5ldmVudHMudjEuQmVuY2hSZWFzb24SDQoFZ3JvdXAYBCABKAkSKQoFdW50aWwYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCXJlbWFpbmluZxgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIpCgVzaW5jZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYCCABKAkiiQEKCkJlbmNoRXZlbnQSLgoHYmVuY2hlZBgBIAEoCzIbLnN3aXRjaHlhcmQuZXZlbnRzLnYxLkJlbmNoSAASMgoJdW5iZW5jaGVkGAIgASgLMh0uc3dpdGNoeWFyZC5ldmVudHMudjEuVW5iZW5jaEgAEg4KBnNvdXJjZRgDIAEoCUIHCgVldmVudCIiCgdVbmJlbmNoEgsKA2tleRgBIAEoCRIKCgJieRgCIAEoCSJKChFQcm92aWRlclJlYWRpbmVzcxIRCglmb3J3YXJkZXIYASABKAkSEQoJbm90X3JlYWR5GAIgAygJEg8KB2xlYXZpbmcYAyABKAgiPgoKVXNhZ2VCYXRjaBIwCgZldmVudHMYASADKAsyIC5zd2l0Y2h5YXJkLmV2ZW50cy52MS5Vc2FnZUV2ZW50IsIBCgpVc2FnZUV2ZW50EhIKCnJlcXVlc3RfaWQYASABKAkSDQoFZ3JvdXAYAiABKAkSEgoKZGVwbG95bWVudBgDIAEoCRILCgNrZXkYBCABKAkSDAoEdGVhbRgFIAEoCRINCgVtb2RlbBgGIAEoCRIvCgV1c2FnZRgHIAEoCzIgLnN3aXRjaHlhcmQuZXZlbnRzLnYxLlRva2VuVXNhZ2USFQoIY29zdF91c2QYCCABKAFIAIgBAUILCglfY29zdF91c2QiTgoKVG9rZW5Vc2FnZRINCgVpbnB1dBgBIAEoBBIOCgZvdXRwdXQYAiABKAQSDgoGY2FjaGVkGAMgASgEEhEKCXJlYXNvbmluZxgEIAEoBCq+AQoLQmVuY2hSZWFzb24SHAoYQkVOQ0hfUkVBU09OX1VOU1BFQ0lGSUVEEAASGQoVQkVOQ0hfUkVBU09OX0ZBSUxVUkVTEAESHQoZQkVOQ0hfUkVBU09OX1JBVEVfTElNSVRFRBACEiAKHEJFTkNIX1JFQVNPTl9RVU9UQV9FWEhBVVNURUQQAxIcChhCRU5DSF9SRUFTT05fUkVUUllfQUZURVIQBBIXChNCRU5DSF9SRUFTT05fTUFOVUFMEAViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_switchyard_config_v1_policy]);
+  fileDesc("CiFzd2l0Y2h5YXJkL2V2ZW50cy92MS9ldmVudHMucHJvdG8SFHN3aXRjaHlhcmQuZXZlbnRzLnYxIpsCCgdPdXRjb21lEhwKC2RlY2lzaW9uX2lkGAEgASgJQge6SARyAhhAEhcKBWdyb3VwGAIgASgJQgi6SAVyAxiABBIcCgpkZXBsb3ltZW50GAMgASgJQgi6SAVyAxiACBIvCgVlcnJvchgEIAEoDjIgLnN3aXRjaHlhcmQuY29uZmlnLnYxLkVycm9yQ2xhc3MSDgoGc3RhdHVzGAUgASgNEhsKDnJldHJ5X2FmdGVyX21zGAYgASgESACIAQESFQoNZGVjaWRlZF9hdF9tcxgHIAEoBBITCgtlbmRlZF9hdF9tcxgIIAEoBBINCgVwcm9iZRgJIAEoCBIPCgdvd25fa2V5GAogASgIQhEKD19yZXRyeV9hZnRlcl9tcyKHAQoMT3V0Y29tZUJhdGNoEhEKCWZvcndhcmRlchgBIAEoCRIvCghvdXRjb21lcxgCIAMoCzIdLnN3aXRjaHlhcmQuZXZlbnRzLnYxLk91dGNvbWUSMwoJc3VjY2Vzc2VzGAMgAygLMiAuc3dpdGNoeWFyZC5ldmVudHMudjEuU3VjY2Vzc1N1bSI+CgpTdWNjZXNzU3VtEg0KBWdyb3VwGAEgASgJEhIKCmRlcGxveW1lbnQYAiABKAkSDQoFY291bnQYAyABKAQiowIKBUJlbmNoEhcKA2tleRgBIAEoCUIKukgHcgUQARiAEBIvCgVzY29wZRgCIAEoDjIgLnN3aXRjaHlhcmQuY29uZmlnLnYxLkJlbmNoU2NvcGUSMQoGcmVhc29uGAMgASgOMiEuc3dpdGNoeWFyZC5ldmVudHMudjEuQmVuY2hSZWFzb24SDQoFZ3JvdXAYBCABKAkSKQoFdW50aWwYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCXJlbWFpbmluZxgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIpCgVzaW5jZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYCCABKAkiewoKQmVuY2hFdmVudBIOCgZzb3VyY2UYASABKAkSKwoHc2VudF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoGc2NvcGVzGAMgAygLMiAuc3dpdGNoeWFyZC5ldmVudHMudjEuU2NvcGVTdGF0ZSLhAQoKU2NvcGVTdGF0ZRILCgNrZXkYASABKAkSKwoGcG9saWN5GAIgASgLMhsuc3dpdGNoeWFyZC5ldmVudHMudjEuQmVuY2gSKwoGbWFudWFsGAMgASgLMhsuc3dpdGNoeWFyZC5ldmVudHMudjEuQmVuY2gSNQoRcG9saWN5X2NsZWFyZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjUKEW1hbnVhbF9jbGVhcmVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJKChFQcm92aWRlclJlYWRpbmVzcxIRCglmb3J3YXJkZXIYASABKAkSEQoJbm90X3JlYWR5GAIgAygJEg8KB2xlYXZpbmcYAyABKAgiPgoKVXNhZ2VCYXRjaBIwCgZldmVudHMYASADKAsyIC5zd2l0Y2h5YXJkLmV2ZW50cy52MS5Vc2FnZUV2ZW50IsIBCgpVc2FnZUV2ZW50EhIKCnJlcXVlc3RfaWQYASABKAkSDQoFZ3JvdXAYAiABKAkSEgoKZGVwbG95bWVudBgDIAEoCRILCgNrZXkYBCABKAkSDAoEdGVhbRgFIAEoCRINCgVtb2RlbBgGIAEoCRIvCgV1c2FnZRgHIAEoCzIgLnN3aXRjaHlhcmQuZXZlbnRzLnYxLlRva2VuVXNhZ2USFQoIY29zdF91c2QYCCABKAFIAIgBAUILCglfY29zdF91c2QiTgoKVG9rZW5Vc2FnZRINCgVpbnB1dBgBIAEoBBIOCgZvdXRwdXQYAiABKAQSDgoGY2FjaGVkGAMgASgEEhEKCXJlYXNvbmluZxgEIAEoBCq+AQoLQmVuY2hSZWFzb24SHAoYQkVOQ0hfUkVBU09OX1VOU1BFQ0lGSUVEEAASGQoVQkVOQ0hfUkVBU09OX0ZBSUxVUkVTEAESHQoZQkVOQ0hfUkVBU09OX1JBVEVfTElNSVRFRBACEiAKHEJFTkNIX1JFQVNPTl9RVU9UQV9FWEhBVVNURUQQAxIcChhCRU5DSF9SRUFTT05fUkVUUllfQUZURVIQBBIXChNCRU5DSF9SRUFTT05fTUFOVUFMEAViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_switchyard_config_v1_policy]);
 
 /**
  * Outcome is how one attempt ended. Times on the request path are whole milliseconds rather than Durations and
@@ -243,40 +243,32 @@ export const BenchSchema: GenMessage<Bench> = /*@__PURE__*/
   messageDesc(file_switchyard_events_v1_events, 3);
 
 /**
- * BenchEvent travels on `switchyard.v1.bench.>`.
+ * BenchEvent travels on `switchyard.v1.bench.>`: what is known of scopes that just changed. Receivers join it to what
+ * they know, so it may come late, twice and in any order.
  *
  * @generated from message switchyard.events.v1.BenchEvent
  */
 export type BenchEvent = Message<"switchyard.events.v1.BenchEvent"> & {
   /**
-   * What happened.
+   * Who says so.
    *
-   * @generated from oneof switchyard.events.v1.BenchEvent.event
-   */
-  event: {
-    /**
-     * Something is benched, or for longer.
-     *
-     * @generated from field: switchyard.events.v1.Bench benched = 1;
-     */
-    value: Bench;
-    case: "benched";
-  } | {
-    /**
-     * Something is benched no longer.
-     *
-     * @generated from field: switchyard.events.v1.Unbench unbenched = 2;
-     */
-    value: Unbench;
-    case: "unbenched";
-  } | { case: undefined; value?: undefined };
-
-  /**
-   * Which health service says so.
-   *
-   * @generated from field: string source = 3;
+   * @generated from field: string source = 1;
    */
   source: string;
+
+  /**
+   * When it was sent, by the sender's clock, so that receivers can tell how far clocks are apart.
+   *
+   * @generated from field: google.protobuf.Timestamp sent_at = 2;
+   */
+  sentAt?: Timestamp | undefined;
+
+  /**
+   * The scopes.
+   *
+   * @generated from field: repeated switchyard.events.v1.ScopeState scopes = 3;
+   */
+  scopes: ScopeState[];
 };
 
 /**
@@ -287,11 +279,11 @@ export const BenchEventSchema: GenMessage<BenchEvent> = /*@__PURE__*/
   messageDesc(file_switchyard_events_v1_events, 4);
 
 /**
- * Unbench ends benches of a scope before their time.
+ * ScopeState is what is known of one scope; the store keeps one per scope.
  *
- * @generated from message switchyard.events.v1.Unbench
+ * @generated from message switchyard.events.v1.ScopeState
  */
-export type Unbench = Message<"switchyard.events.v1.Unbench"> & {
+export type ScopeState = Message<"switchyard.events.v1.ScopeState"> & {
   /**
    * Scope key.
    *
@@ -300,18 +292,39 @@ export type Unbench = Message<"switchyard.events.v1.Unbench"> & {
   key: string;
 
   /**
-   * Who ended it: a person's name, or `probe`.
+   * The bench that a policy made.
    *
-   * @generated from field: string by = 2;
+   * @generated from field: switchyard.events.v1.Bench policy = 2;
    */
-  by: string;
+  policy?: Bench | undefined;
+
+  /**
+   * The bench that a person made.
+   *
+   * @generated from field: switchyard.events.v1.Bench manual = 3;
+   */
+  manual?: Bench | undefined;
+
+  /**
+   * When a probe or a person last ended what policies made.
+   *
+   * @generated from field: google.protobuf.Timestamp policy_cleared_at = 4;
+   */
+  policyClearedAt?: Timestamp | undefined;
+
+  /**
+   * When a person last ended what persons made.
+   *
+   * @generated from field: google.protobuf.Timestamp manual_cleared_at = 5;
+   */
+  manualClearedAt?: Timestamp | undefined;
 };
 
 /**
- * Describes the message switchyard.events.v1.Unbench.
- * Use `create(UnbenchSchema)` to create a new message.
+ * Describes the message switchyard.events.v1.ScopeState.
+ * Use `create(ScopeStateSchema)` to create a new message.
  */
-export const UnbenchSchema: GenMessage<Unbench> = /*@__PURE__*/
+export const ScopeStateSchema: GenMessage<ScopeState> = /*@__PURE__*/
   messageDesc(file_switchyard_events_v1_events, 5);
 
 /**

@@ -1,0 +1,194 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { Bus, KeyValue, Subscription } from "@switchyard/bus";
+import {
+  addBench,
+  addManualBench,
+  benchLookup,
+  EMPTY_HEALTH_STATE,
+  expire,
+  mergeHealth,
+  reduceAll,
+  removeBenches,
+} from "@switchyard/core";
+import type {
+  Bench,
+  BenchEntry,
+  BenchLookup,
+  ConfigSnapshot,
+  EpochMs,
+  HealthSnapshot,
+  HealthState,
+  Outcome,
+  Reduced,
+  Transition,
+} from "@switchyard/core";
+import { BenchEventSchema, ScopeStateSchema } from "@switchyard/proto/events/v1/events";
+import type { ScopeState } from "@switchyard/proto/events/v1/events";
+import { entryFromWire, entryToWire } from "./benches.ts";
+import { BUCKETS, SUBJECTS } from "./subjects.ts";
+
+const EXPIRE_EVERY_MS = 1_000;
+/** Clocks that differ by less are taken for one, since the time under way can't be told from it. */
+const SAME_CLOCK_MS = 1_000;
+
+export interface HealthReplicaOptions {
+  readonly bus: Bus;
+  /** Token of NATS subjects, unique in the cluster. */
+  readonly name: string;
+  readonly now: () => EpochMs;
+  /** Called with what this replica changed itself, not with what it heard. */
+  readonly onTransitions?: (transitions: readonly Transition[]) => void;
+  /** Called after every change, whoever made it. */
+  readonly onChange?: (snapshot: HealthSnapshot, keys: readonly string[]) => void;
+  /**
+   * `keeps`: this replica reduces what the whole cluster reports, so it writes the store and tells everybody.
+   * `follows`: it tells others only of benches that no outcome shows (E2).
+   */
+  readonly role: "keeps" | "follows";
+}
+
+/**
+ * One replica of the cluster's benches. Replicas exchange what they know and join it, so that they agree however
+ * messages come, and each goes on alone on its own observations while the bus is away (B6).
+ */
+export class HealthReplica {
+  readonly #options: HealthReplicaOptions;
+  readonly #store: KeyValue;
+  readonly #subscriptions: Subscription[];
+  readonly #timer: NodeJS.Timeout;
+  #state: HealthState = EMPTY_HEALTH_STATE;
+  #lookup: BenchLookup = () => undefined;
+
+  constructor(options: HealthReplicaOptions) {
+    this.#options = options;
+    this.#store = options.bus.keyValue(BUCKETS.health);
+    this.#subscriptions = [
+      options.bus.subscribe(SUBJECTS.benches, (payload) => this.#onEvent(payload)),
+      this.#store.watch({
+        onEntry: (_key, value) => {
+          if (value !== undefined) this.#onStored(value);
+        },
+        onCurrent: ({ lost }) => {
+          if (lost && options.role === "keeps") this.#keep([...this.snapshot.benches.keys()]);
+        },
+      }),
+    ];
+    this.#timer = setInterval(() => this.#expire(), EXPIRE_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  get snapshot(): HealthSnapshot {
+    return this.#state.snapshot;
+  }
+
+  /** Outcomes are judged by the policies of this config from now on. */
+  useConfig(config: ConfigSnapshot): void {
+    this.#lookup = benchLookup(config);
+  }
+
+  /** Takes in how attempts ended. Repeated outcomes change nothing. */
+  observe(outcomes: Iterable<Outcome>): void {
+    const reduced = reduceAll(this.#state, outcomes, this.#lookup, this.#options.now());
+    this.#apply(reduced, this.#options.role === "keeps");
+  }
+
+  /** E2: a decision benched something that no outcome shows, so everybody is told. */
+  bench(bench: Bench): void {
+    this.#apply(addBench(this.#state, bench, this.#options.now()), true);
+  }
+
+  benchByHand(bench: Bench): void {
+    this.#apply(addManualBench(this.#state, bench), true);
+  }
+
+  /** Whether something was benched. */
+  unbench(key: string): boolean {
+    const reduced = removeBenches(this.#state, key, this.#options.now());
+    this.#apply(reduced, false);
+    this.#tell([key]);
+    return reduced.transitions.length > 0;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    for (const subscription of this.#subscriptions) subscription.unsubscribe();
+  }
+
+  #apply(reduced: Reduced, tell: boolean): void {
+    this.#state = reduced.state;
+    const { transitions } = reduced;
+    if (transitions.length === 0) return;
+    const keys = [...new Set(transitions.map((transition) => transition.bench.key))];
+    if (tell) this.#tell(keys);
+    this.#options.onTransitions?.(transitions);
+    this.#options.onChange?.(this.snapshot, keys);
+  }
+
+  #tell(keys: readonly string[]): void {
+    const now = this.#options.now();
+    const event = create(BenchEventSchema, {
+      source: this.#options.name,
+      sentAt: timestampFromMs(Math.round(now)),
+      scopes: keys.map((key) => this.#scopeState(key, now)).filter((scope) => scope !== undefined),
+    });
+    this.#options.bus.publish(SUBJECTS.benchesOf(this.#options.name), toBinary(BenchEventSchema, event));
+    if (this.#options.role === "keeps") this.#keep(keys);
+  }
+
+  #keep(keys: readonly string[]): void {
+    const now = this.#options.now();
+    for (const key of keys) {
+      const scope = this.#scopeState(key, now);
+      const written =
+        scope === undefined
+          ? this.#store.delete(key)
+          : this.#store.put(key, toBinary(ScopeStateSchema, scope));
+      // A store that is away is told everything again when it comes back empty, and benches end by themselves.
+      void Promise.resolve(written).catch(() => undefined);
+    }
+  }
+
+  #scopeState(key: string, now: EpochMs): ScopeState | undefined {
+    const entry = this.snapshot.benches.get(key);
+    return entry === undefined ? undefined : entryToWire(key, entry, now);
+  }
+
+  #onEvent(payload: Uint8Array): void {
+    const event = fromBinary(BenchEventSchema, payload);
+    if (event.source === this.#options.name) return;
+    const apart = event.sentAt === undefined ? 0 : this.#options.now() - timestampMs(event.sentAt);
+    const shift = Math.abs(apart) < SAME_CLOCK_MS ? 0 : apart;
+    const changed = this.#join(event.scopes.map((scope) => [scope.key, entryFromWire(scope, shift)]));
+    // What a router benched by itself (E2) is kept for those who start later.
+    if (this.#options.role === "keeps") this.#keep(changed);
+  }
+
+  #onStored(value: Uint8Array): void {
+    const scope = fromBinary(ScopeStateSchema, value);
+    this.#join([[scope.key, entryFromWire(scope, 0)]]);
+  }
+
+  #join(entries: readonly (readonly [string, BenchEntry])[]): readonly string[] {
+    const before = this.snapshot;
+    const snapshot = mergeHealth(before, { version: before.version, benches: new Map(entries) });
+    if (snapshot === before) return [];
+    const keys = entries
+      .map(([key]) => key)
+      .filter((key) => snapshot.benches.get(key) !== before.benches.get(key));
+    this.#state = { ...this.#state, snapshot };
+    this.#options.onChange?.(snapshot, keys);
+    return keys;
+  }
+
+  #expire(): void {
+    const before = this.snapshot;
+    const reduced = expire(this.#state, this.#options.now());
+    this.#state = reduced.state;
+    if (reduced.transitions.length > 0) this.#options.onTransitions?.(reduced.transitions);
+    if (this.snapshot === before) return;
+    const gone = [...before.benches.keys()].filter((key) => !this.snapshot.benches.has(key));
+    if (this.#options.role === "keeps") this.#keep(gone);
+    this.#options.onChange?.(this.snapshot, gone);
+  }
+}

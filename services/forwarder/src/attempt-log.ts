@@ -1,0 +1,36 @@
+import { formatAttemptsHeader } from "@switchyard/core";
+import type { AttemptOutcome, ErrorClass } from "@switchyard/core";
+
+/** One line of `x-ants-attempts` (H1). */
+export interface AttemptEntry {
+  readonly deployment: string;
+  outcome: AttemptOutcome;
+  readonly ms: number;
+  readonly status: number | undefined;
+  readonly error: ErrorClass | undefined;
+  readonly message: string | undefined;
+}
+
+/** The attempts of one request, in order. */
+export class AttemptLog {
+  readonly entries: AttemptEntry[] = [];
+
+  add(entry: AttemptEntry): void {
+    this.entries.push(entry);
+  }
+
+  /** The router knows how the last attempt's end is called: only it has the policy. */
+  nameLast(outcome: string): void {
+    const last = this.entries.at(-1);
+    if (last !== undefined && outcome !== "") last.outcome = outcome as AttemptOutcome;
+  }
+
+  get count(): number {
+    return this.entries.length;
+  }
+
+  /** The header's value, with `current` as the attempt that serves. */
+  header(current?: AttemptEntry): string {
+    return formatAttemptsHeader(current === undefined ? this.entries : [...this.entries, current]);
+  }
+}

@@ -1,0 +1,2 @@
+export { createHealth } from "./health.ts";
+export type { Health, HealthDeps } from "./health.ts";

@@ -1,0 +1,95 @@
+import { create } from "@bufbuild/protobuf";
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import { benchToWire, findKey, outcomeFromWire, secretOf } from "@switchyard/cluster";
+import type { HealthReplica } from "@switchyard/cluster";
+import { activeBenches, deploymentScope, groupKey, modelScope, providerScope } from "@switchyard/core";
+import type { Bench, CallerKey, ConfigSnapshot } from "@switchyard/core";
+import {
+  BenchResponseSchema,
+  ListBenchesResponseSchema,
+  ReportOutcomesResponseSchema,
+  UnbenchResponseSchema,
+} from "@switchyard/proto/health/v1/health_state_service";
+import type { HealthStateService, Scope } from "@switchyard/proto/health/v1/health_state_service";
+import { failure } from "@switchyard/rpc";
+import type { Call, ServiceImpl } from "@switchyard/rpc";
+import type { Logger } from "@switchyard/telemetry";
+import type { Watchers } from "./watchers.ts";
+
+export interface HealthRpcDeps {
+  readonly replica: HealthReplica;
+  readonly watchers: Watchers;
+  readonly config: () => ConfigSnapshot | undefined;
+  readonly now: () => number;
+  readonly logger: Logger;
+}
+
+/** `HealthStateService` over a replica. */
+export function createHealthRpc(deps: HealthRpcDeps): ServiceImpl<typeof HealthStateService> {
+  const { replica, now } = deps;
+  return {
+    listBenches: () => {
+      const at = now();
+      const benches = activeBenches(replica.snapshot, at).map((bench) => benchToWire(bench, at));
+      return create(ListBenchesResponseSchema, { benches });
+    },
+    watchBenches: (_request, sink, call) => deps.watchers.add(sink, call, () => replica.snapshot),
+    bench: (request, call) => {
+      const by = requireAdmin(deps.config(), call);
+      const at = now();
+      const bench: Bench = {
+        ...targetOf(request.scope),
+        since: at,
+        until: at + (request.duration === undefined ? 0 : durationMs(request.duration)),
+        reason: "manual",
+        group: undefined,
+      };
+      replica.benchByHand(bench);
+      deps.logger.info("benched by hand", { scope: bench.key, by });
+      return create(BenchResponseSchema, { bench: benchToWire(bench, at, by) });
+    },
+    unbench: (request, call) => {
+      const by = requireAdmin(deps.config(), call);
+      const { key } = targetOf(request.scope);
+      const wasBenched = replica.unbench(key);
+      deps.logger.info("unbenched by hand", { scope: key, by });
+      return create(UnbenchResponseSchema, { wasBenched });
+    },
+    reportOutcomes: (request, call) => {
+      requireKey(deps.config(), call);
+      replica.observe(request.outcomes.map(outcomeFromWire));
+      return create(ReportOutcomesResponseSchema, { accepted: request.outcomes.length });
+    },
+  };
+}
+
+function targetOf(scope: Scope | undefined): Pick<Bench, "key" | "scope"> {
+  const target = scope?.target;
+  switch (target?.case) {
+    case "deployment": {
+      const { project, group, deployment } = target.value;
+      const key = deploymentScope(groupKey(project === "" ? "default" : project, group), deployment);
+      return { key, scope: "deployment" };
+    }
+    case "model":
+      return { key: modelScope(target.value.provider.toLowerCase(), target.value.model), scope: "model" };
+    case "provider":
+      return { key: providerScope(target.value.toLowerCase()), scope: "provider" };
+    default:
+      throw failure("invalid_request", "scope: name a deployment, a model or a provider", { status: 400 });
+  }
+}
+
+function requireKey(config: ConfigSnapshot | undefined, call: Call): CallerKey {
+  const key = config === undefined ? undefined : findKey(config, secretOf(call.header("authorization")));
+  if (key === undefined) throw failure("invalid_api_key", "a known API key is needed", { status: 401 });
+  return key;
+}
+
+function requireAdmin(config: ConfigSnapshot | undefined, call: Call): string {
+  const key = requireKey(config, call);
+  if (!key.roles.has("account_admin")) {
+    throw failure("model_not_allowed", "the key of an account admin is needed", { status: 403 });
+  }
+  return key.name;
+}
