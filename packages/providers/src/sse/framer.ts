@@ -5,7 +5,6 @@ export const MAX_EVENT_BYTES: number = 4 * 1024 * 1024;
 
 const CR = 0x0d;
 const LF = 0x0a;
-const indexOf = Uint8Array.prototype.indexOf;
 
 /**
  * Cuts a byte stream into server-sent events, wherever its chunks begin and end: LF, CRLF or CR, inside a character or between a CR
@@ -170,6 +169,7 @@ export class SseFramer {
 }
 
 function find(bytes: Uint8Array, byte: number, from: number): number {
-  const found = indexOf.call(bytes, byte, from);
+  // The plain method: a Buffer's own is slower.
+  const found = Uint8Array.prototype.indexOf.call(bytes, byte, from);
   return found < 0 ? bytes.length : found;
 }

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { StreamVerdict } from "../../src/dialects/dialect.ts";
 import { type ChatStreamReader, createChatStreamReader } from "../../src/dialects/openai/chat-stream.ts";

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { CAPABILITIES, capabilities, FAMILY_NAMES, isFamilyName } from "../../src/families/capabilities.ts";
@@ -40,19 +40,17 @@ describe("the folders", () => {
     const root = fileURLToPath(new URL("../../src/families/", import.meta.url));
     const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
     for (const { name } of folders) {
-      for (const file of ["family.ts", "address.ts", "README.md"]) {
-        expect(existsSync(`${root}${name}/${file}`), `${name}/${file}`).toBe(true);
-      }
-      expect(isFamilyName(name.replaceAll("-", "_")), name).toBe(true);
+      expect(readdirSync(root + name)).toStrictEqual(["README.md", "address.ts", "family.ts"]);
+      expect(name).toSatisfy((folder: string) => isFamilyName(folder.replaceAll("-", "_")));
     }
-    expect([...FAMILIES.keys()].map((name) => name.replaceAll("_", "-")).sort()).toStrictEqual(
-      folders.map(({ name }) => name).sort(),
+    expect([...FAMILIES.keys()].map((name) => name.replaceAll("_", "-")).toSorted()).toStrictEqual(
+      folders.map(({ name }) => name).toSorted(),
     );
   });
 
   it("the families that can be called are those that serve something", () => {
     const serving = FAMILY_NAMES.filter((name) => capabilities(name).served.length > 0);
-    expect([...FAMILIES.keys()].sort()).toStrictEqual([...serving].sort());
+    expect([...FAMILIES.keys()].toSorted()).toStrictEqual([...serving].toSorted());
     expect(FAMILY_NAMES).toHaveLength(9);
     expect(isFamilyName("toString")).toBe(false);
     expect(CAPABILITIES.vertex.claude.native).toStrictEqual(["messages"]);

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readConversationText } from "../../src/request/conversation.ts";
 import { type BodyEndpoint, type BodyFacts, readRequestFacts } from "../../src/request/facts.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_EVENT_BYTES, SseFramer } from "../../src/sse/framer.ts";
 import { bytesOf, concat, cutAt, cuts, textOf } from "../support/bytes.ts";

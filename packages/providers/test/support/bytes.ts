@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 export const textOf = (bytes: Uint8Array): string =>
@@ -13,7 +13,7 @@ export function concat(pieces: readonly Uint8Array[]): Uint8Array {
 export function cutAt(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const borders = [
     0,
-    ...places.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b),
+    ...places.map((place) => place % (bytes.length + 1)).toSorted((a, b) => a - b),
     bytes.length,
   ];
   return borders.slice(1).map((end, index) => Uint8Array.from(bytes.subarray(borders[index], end)));
