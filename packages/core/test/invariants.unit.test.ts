@@ -1,0 +1,276 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  decide,
+  type DecideInput,
+  type Decided,
+  deploymentScope,
+  ERROR_CLASSES,
+  type ErrorClass,
+  type Group,
+  MAX_HOPS,
+  wasCalled,
+} from "../src/index.ts";
+import { after, benched, config, deployment, facts, group, input, key, T0 } from "./builders.ts";
+import type { Failure } from "./builders.ts";
+
+const names = ["g", "h", "i", "j", "k"];
+
+const fallback = fc.option(fc.constantFrom(...names), { nil: undefined });
+
+/** Groups that point at each other in every way, loops included: the core must end also where validation failed. */
+const groupOf = (name: string) =>
+  fc
+    .record({
+      deployments: fc.uniqueArray(
+        fc.record({
+          id: fc.constantFrom("a/m", "b/m", "c/m", "d/m", "a/n", "b/n"),
+          weight: fc.integer({ min: 0, max: 3 }),
+          paused: fc.boolean(),
+        }),
+        { minLength: 1, maxLength: 6, selector: ({ id }) => id },
+      ),
+      strategy: fc.constantFrom("weighted", "shuffle", "round_robin"),
+      zeroWeight: fc.constantFrom("off", "standby"),
+      order: fc.constantFrom("weight", "strategy"),
+      maxRetries: fc.integer({ min: 0, max: 3 }),
+      maxAttempts: fc.integer({ min: 1, max: 8 }),
+      maxDeployments: fc.integer({ min: 0, max: 4 }),
+      requestTimeoutMs: fc.constantFrom(0, 900, 60_000),
+      attemptTimeoutMs: fc.constantFrom(0, 400, 30_000),
+      waitMs: fc.constantFrom(0, 100),
+      whenAllBenched: fc.constantFrom("try_soonest", "refuse"),
+      respectRetryAfter: fc.boolean(),
+      onTimeout: fc.constantFrom("failover", "refuse"),
+      general: fallback,
+      context: fallback,
+      content: fallback,
+    })
+    .map((made) =>
+      group(
+        name,
+        made.deployments.map(({ id, weight, paused }) => deployment(id, { weight, paused })),
+        {
+          strategy: made.strategy,
+          zeroWeight: made.zeroWeight,
+          maxAttempts: made.maxAttempts,
+          requestTimeoutMs: made.requestTimeoutMs,
+          attemptTimeoutMs: made.attemptTimeoutMs,
+          onTimeout: made.onTimeout,
+          retry: { maxRetries: made.maxRetries, respectRetryAfter: made.respectRetryAfter },
+          failover: {
+            order: made.order,
+            maxDeployments: made.maxDeployments,
+            waitMs: made.waitMs,
+            timeoutMultiplier: 2,
+          },
+          bench: { whenAllBenched: made.whenAllBenched },
+          fallback: { general: made.general, context: made.context, content: made.content },
+        },
+      ),
+    );
+
+const world = fc
+  .record({
+    groups: fc.tuple(...names.map(groupOf)),
+    defaults: fc.subarray(names),
+    seed: fc.nat(),
+    benches: fc.dictionary(
+      fc.constantFrom(
+        "m:a/m",
+        "m:b/m",
+        "p:c",
+        "p:d",
+        deploymentScope("p/g", "a/m"),
+        deploymentScope("p/h", "b/m"),
+      ),
+      fc.constantFrom(T0 + 200, T0 + 5_000_000),
+    ),
+    notReady: fc.subarray(["a", "b", "c", "d"], { maxLength: 2 }),
+    deadline: fc.constantFrom(undefined, T0 + 500),
+  })
+  .map(({ groups, defaults, seed, benches, notReady, deadline }) =>
+    input(config(groups, defaults), {
+      seed,
+      health: benched(benches),
+      load: { notReady: new Set(notReady), places: new Map() },
+      request: { facts: facts({ deadline }), key: key(["g"]) },
+    }),
+  );
+
+const failure: fc.Arbitrary<Failure> = fc.record(
+  {
+    error: fc.constantFrom<ErrorClass>(
+      ...ERROR_CLASSES,
+      "server_error",
+      "overloaded",
+      "rate_limited",
+      "not_ready",
+    ),
+    retryAfterMs: fc.constantFrom(1, 300, 10_000, 900_000, Number.NaN),
+    tookMs: fc.constantFrom(0, 10, 400),
+  },
+  { requiredKeys: ["error"] },
+);
+
+const MAX_STEPS = 200;
+
+/** Fails every attempt until a refusal; calls `look` at each decision. */
+function drive(
+  first: DecideInput,
+  failures: readonly Failure[],
+  look: (at: DecideInput, decided: Decided) => void,
+): number {
+  let at = first;
+  for (let step = 0; step < MAX_STEPS; step += 1) {
+    const decided = decide(at);
+    look(at, decided);
+    if (decided.decision.kind === "refuse") return step;
+    at = after(at, decided, failures[step % failures.length] ?? { error: "server_error" });
+  }
+  throw new Error("does not end");
+}
+
+function law(check: (at: DecideInput, decided: Decided) => void): void {
+  const failures = fc.array(failure, { minLength: 1, maxLength: 12 });
+  fc.assert(
+    fc.property(world, failures, (first, list) => void drive(first, list, check)),
+    { numRuns: 300 },
+  );
+}
+
+describe("laws of decide", () => {
+  it("invariant 1: the same input gives the same bytes", () => {
+    law((at, decided) => {
+      const bytes = (value: Decided) => JSON.stringify([value.decision, value.effects, value.history]);
+      expect(bytes(decide(at))).toBe(bytes(decided));
+      expect(bytes(decide({ ...at, explain: true }))).toBe(bytes(decided));
+    });
+  });
+
+  it("R1, R7 never a deployment that is paused, not ready, tried, or benched but for the last resort", () => {
+    law((at, { decision, history }) => {
+      if (decision.kind === "refuse") return;
+      const { deployment: chosen, group: of, step } = decision;
+      expect(chosen.paused).toBe(false);
+      expect(at.load.notReady.has(chosen.provider)).toBe(false);
+      const tried = history.attempts.some((one) => one.group === of.key && one.deployment === chosen.id);
+      expect(tried).toBe(step === "retry");
+      const isBenched = Object.values(chosen.scopes).some(
+        (scope) => (at.health.benches.get(scope)?.policy?.until ?? 0) > at.now,
+      );
+      expect(isBenched).toBe(decision.lastResort);
+      if (decision.lastResort) expect(history.attempts.every((one) => one.group !== of.key)).toBe(true);
+    });
+  });
+
+  it("R2, G5 never a group that was neither asked for nor a fallback", () => {
+    law((_, { decision, history }) => {
+      if (decision.kind === "refuse") return;
+      const reached =
+        history.hops.length === 0 ? history.asked : history.hops[history.hops.length - 1]?.group;
+      expect(decision.group.key).toBe(reached);
+      expect(decision.fallback === undefined).toBe(decision.group.key === history.asked);
+    });
+  });
+
+  it("E4 attempts never exceed max_attempts of the group asked for, whatever fails", () => {
+    law((at, { decision, history }) => {
+      const asked = at.config.groups.get("p/g") as Group;
+      const made = history.attempts.filter(wasCalled).length + (decision.kind === "attempt" ? 1 : 0);
+      expect(made).toBeLessThanOrEqual(asked.policy.maxAttempts);
+    });
+  });
+
+  it("E10 deployments called never exceed max_deployments of the group asked for", () => {
+    law((at, { decision, history }) => {
+      const max = at.config.groups.get("p/g")?.policy.failover.maxDeployments ?? 0;
+      const called = new Set(
+        history.attempts.filter(wasCalled).map((one) => `${one.group} ${one.deployment}`),
+      );
+      if (decision.kind === "attempt") called.add(`${decision.group.key} ${decision.deployment.id}`);
+      if (max > 0) expect(called.size).toBeLessThanOrEqual(max);
+    });
+  });
+
+  it("E4, G3 at most three hops, and no group twice", () => {
+    law((_, { history }) => {
+      const groups = [history.asked, ...history.hops.map((hop) => hop.group)];
+      expect(history.hops.length).toBeLessThanOrEqual(MAX_HOPS);
+      expect(new Set(groups).size).toBe(groups.length);
+    });
+  });
+
+  it("E1, BH-03 a deployment has one run of attempts, no longer than its retries", () => {
+    law((at, { history }) => {
+      const seen = new Set<string>();
+      let run = "";
+      let length = 0;
+      for (const one of history.attempts) {
+        const id = `${one.group} ${one.deployment}`;
+        length = id === run ? length + 1 : 1;
+        if (id !== run) expect(seen.has(id)).toBe(false);
+        expect(length).toBeLessThanOrEqual(
+          1 + (at.config.groups.get(one.group)?.policy.retry.maxRetries ?? 0),
+        );
+        seen.add(id);
+        run = id;
+      }
+    });
+  });
+
+  it("E4, E5 delay and time-out together never pass request_timeout or the deadline", () => {
+    law((at, { decision }) => {
+      if (decision.kind === "refuse") return;
+      const { requestTimeoutMs } = (at.config.groups.get("p/g") as Group).policy;
+      const { deadline, arrivedAt } = at.request.facts;
+      const end = Math.min(
+        requestTimeoutMs > 0 ? arrivedAt + requestTimeoutMs : Infinity,
+        deadline ?? Infinity,
+      );
+      if (end === Infinity) return;
+      expect(decision.timeoutMs).toBeGreaterThan(0);
+      expect(at.now + decision.delayMs + decision.timeoutMs).toBeLessThanOrEqual(end);
+    });
+  });
+
+  it("E1 nothing follows the caller's own mistake but its own fallback, and nothing a departure", () => {
+    law((_, { decision, history }) => {
+      const last = history.attempts[history.attempts.length - 1]?.error;
+      if (last === "cancelled") expect(decision).toMatchObject({ kind: "refuse", code: "client_closed" });
+      if (last === "invalid_request" || last === "payload_too_large") expect(decision.kind).toBe("refuse");
+    });
+  });
+
+  it("E7 a refusal after a call is exhausted, one before is not", () => {
+    law((_, { decision, history }) => {
+      if (decision.kind === "attempt") return;
+      const last = history.attempts[history.attempts.length - 1]?.error;
+      const ended =
+        last === "cancelled" || decision.message.startsWith("The provider did not answer in time");
+      if (!ended) expect(decision.exhausted).toBe(history.attempts.some(wasCalled));
+    });
+  });
+
+  it("R8 the explanation chooses what the decision does", () => {
+    law((at) => {
+      const { decision, explanation } = decide({ ...at, explain: true });
+      const chosen = explanation?.groups.flatMap((one) =>
+        one.candidates
+          .filter(({ verdict }) => verdict === "chosen")
+          .map((two) => `${one.group} ${two.deployment}`),
+      );
+      const expected = decision.kind === "attempt" ? [`${decision.group.key} ${decision.deployment.id}`] : [];
+      expect(chosen).toEqual(expected);
+    });
+  });
+
+  it("H4 the deployment said to come next is another one of the group", () => {
+    law((_, { decision }) => {
+      if (decision.kind === "refuse" || decision.next === undefined) return;
+      const ids = decision.group.deployments.map(({ id }) => id);
+      expect(ids).toContain(decision.next);
+      expect(decision.next).not.toBe(decision.deployment.id);
+    });
+  });
+});
