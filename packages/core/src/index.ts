@@ -97,7 +97,7 @@ export { formatAttemptsHeader, MAX_HEADER_BYTES, type AttemptRow } from "./trace
 export { deploymentScope, modelScope, providerScope } from "./domain/bench.ts";
 export { directKey, groupOf } from "./domain/config-snapshot.ts";
 export { draw, STREAMS, type Stream } from "./domain/random.ts";
-export { LEASE_MS } from "./decide/decide.ts";
+export { LEASE_MS } from "./decide/answer.ts";
 export { MAX_HOPS } from "./decide/fallback.ts";
 export { MAX_WAIT_MS } from "./escalation/backoff.ts";
 export { MAX_RETRY_AFTER_MS } from "./escalation/next-step.ts";

@@ -126,16 +126,16 @@ export function group(
   deployments: readonly (Deployment | string)[],
   override: PolicyOverride = {},
 ): Group {
-  const key = groupKey("p", name);
+  const at = groupKey("p", name);
   return {
-    key,
+    key: at,
     name,
     project: "p",
     policy: policy(override),
     deployments: deployments.map((given) => {
       const one = typeof given === "string" ? deployment(given) : given;
       const scopes = {
-        deployment: deploymentScope(key, one.id),
+        deployment: deploymentScope(at, one.id),
         model: modelScope(one.provider, one.model),
         provider: providerScope(one.provider),
       };

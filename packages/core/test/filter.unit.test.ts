@@ -70,7 +70,7 @@ describe("filters", () => {
     expect(
       run(first([tight]), [{ error: "not_ready" }])
         .map(brief)
-        .sort(),
+        .toSorted(),
     ).toEqual(["a/m", "b/m"]);
     const one = run(first([group("g", ["a/m"])]), [{ error: "not_ready" }]);
     expect(one.map(brief)).toEqual(["a/m", "503 provider_not_ready"]);
@@ -81,7 +81,7 @@ describe("filters", () => {
     const load = { notReady: new Set(["b"]), places: new Map<string, number>() };
     const both = group("g", ["a/m", "b/m", deployment("b/n")], { retry: { maxRetries: 0 } });
     const all = run(first([both], own, { load }), [{ error: "overloaded" }, { error: "overloaded" }]);
-    expect(all.map(brief).sort()).toEqual(["502 upstream_unreachable", "b/m", "b/n"]);
+    expect(all.map(brief).toSorted()).toEqual(["502 upstream_unreachable", "b/m", "b/n"]);
     expect(brief(decide(first([both], { ownKeyProvider: "c" })))).toBe("400 invalid_provider_key");
   });
 });

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   decide,
@@ -131,25 +131,33 @@ function drive(
   throw new Error("does not end");
 }
 
-function law(check: (at: DecideInput, decided: Decided) => void): void {
+/** Checks every decision of many random requests; how many it has looked at. */
+function law(check: (at: DecideInput, decided: Decided) => void): number {
+  let decisions = 0;
+  const counted = (at: DecideInput, decided: Decided): void => {
+    decisions += 1;
+    check(at, decided);
+  };
   const failures = fc.array(failure, { minLength: 1, maxLength: 12 });
   fc.assert(
-    fc.property(world, failures, (first, list) => void drive(first, list, check)),
+    fc.property(world, failures, (first, list) => void drive(first, list, counted)),
     { numRuns: 300 },
   );
+  return decisions;
 }
 
 describe("laws of decide", () => {
   it("invariant 1: the same input gives the same bytes", () => {
-    law((at, decided) => {
+    const decisions = law((at, decided) => {
       const bytes = (value: Decided) => JSON.stringify([value.decision, value.effects, value.history]);
       expect(bytes(decide(at))).toBe(bytes(decided));
       expect(bytes(decide({ ...at, explain: true }))).toBe(bytes(decided));
     });
+    expect(decisions).toBeGreaterThan(300);
   });
 
   it("R1, R7 never a deployment that is paused, not ready, tried, or benched but for the last resort", () => {
-    law((at, { decision, history }) => {
+    const decisions = law((at, { decision, history }) => {
       if (decision.kind === "refuse") return;
       const { deployment: chosen, group: of, step } = decision;
       expect(chosen.paused).toBe(false);
@@ -162,28 +170,31 @@ describe("laws of decide", () => {
       expect(isBenched).toBe(decision.lastResort);
       if (decision.lastResort) expect(history.attempts.every((one) => one.group !== of.key)).toBe(true);
     });
+    expect(decisions).toBeGreaterThan(300);
   });
 
   it("R2, G5 never a group that was neither asked for nor a fallback", () => {
-    law((_, { decision, history }) => {
+    const decisions = law((_, { decision, history }) => {
       if (decision.kind === "refuse") return;
       const reached =
         history.hops.length === 0 ? history.asked : history.hops[history.hops.length - 1]?.group;
       expect(decision.group.key).toBe(reached);
       expect(decision.fallback === undefined).toBe(decision.group.key === history.asked);
     });
+    expect(decisions).toBeGreaterThan(300);
   });
 
   it("E4 attempts never exceed max_attempts of the group asked for, whatever fails", () => {
-    law((at, { decision, history }) => {
+    const decisions = law((at, { decision, history }) => {
       const asked = at.config.groups.get("p/g") as Group;
       const made = history.attempts.filter(wasCalled).length + (decision.kind === "attempt" ? 1 : 0);
       expect(made).toBeLessThanOrEqual(asked.policy.maxAttempts);
     });
+    expect(decisions).toBeGreaterThan(300);
   });
 
   it("E10 deployments called never exceed max_deployments of the group asked for", () => {
-    law((at, { decision, history }) => {
+    const decisions = law((at, { decision, history }) => {
       const max = at.config.groups.get("p/g")?.policy.failover.maxDeployments ?? 0;
       const called = new Set(
         history.attempts.filter(wasCalled).map((one) => `${one.group} ${one.deployment}`),
@@ -191,18 +202,20 @@ describe("laws of decide", () => {
       if (decision.kind === "attempt") called.add(`${decision.group.key} ${decision.deployment.id}`);
       if (max > 0) expect(called.size).toBeLessThanOrEqual(max);
     });
+    expect(decisions).toBeGreaterThan(300);
   });
 
   it("E4, G3 at most three hops, and no group twice", () => {
-    law((_, { history }) => {
+    const decisions = law((_, { history }) => {
       const groups = [history.asked, ...history.hops.map((hop) => hop.group)];
       expect(history.hops.length).toBeLessThanOrEqual(MAX_HOPS);
       expect(new Set(groups).size).toBe(groups.length);
     });
+    expect(decisions).toBeGreaterThan(300);
   });
 
   it("E1, BH-03 a deployment has one run of attempts, no longer than its retries", () => {
-    law((at, { history }) => {
+    const decisions = law((at, { history }) => {
       const seen = new Set<string>();
       let run = "";
       let length = 0;
@@ -217,10 +230,11 @@ describe("laws of decide", () => {
         run = id;
       }
     });
+    expect(decisions).toBeGreaterThan(300);
   });
 
   it("E4, E5 delay and time-out together never pass request_timeout or the deadline", () => {
-    law((at, { decision }) => {
+    const decisions = law((at, { decision }) => {
       if (decision.kind === "refuse") return;
       const { requestTimeoutMs } = (at.config.groups.get("p/g") as Group).policy;
       const { deadline, arrivedAt } = at.request.facts;
@@ -232,28 +246,31 @@ describe("laws of decide", () => {
       expect(decision.timeoutMs).toBeGreaterThan(0);
       expect(at.now + decision.delayMs + decision.timeoutMs).toBeLessThanOrEqual(end);
     });
+    expect(decisions).toBeGreaterThan(300);
   });
 
   it("E1 nothing follows the caller's own mistake but its own fallback, and nothing a departure", () => {
-    law((_, { decision, history }) => {
+    const decisions = law((_, { decision, history }) => {
       const last = history.attempts[history.attempts.length - 1]?.error;
       if (last === "cancelled") expect(decision).toMatchObject({ kind: "refuse", code: "client_closed" });
       if (last === "invalid_request" || last === "payload_too_large") expect(decision.kind).toBe("refuse");
     });
+    expect(decisions).toBeGreaterThan(300);
   });
 
   it("E7 a refusal after a call is exhausted, one before is not", () => {
-    law((_, { decision, history }) => {
+    const decisions = law((_, { decision, history }) => {
       if (decision.kind === "attempt") return;
       const last = history.attempts[history.attempts.length - 1]?.error;
       const ended =
         last === "cancelled" || decision.message.startsWith("The provider did not answer in time");
       if (!ended) expect(decision.exhausted).toBe(history.attempts.some(wasCalled));
     });
+    expect(decisions).toBeGreaterThan(300);
   });
 
   it("R8 the explanation chooses what the decision does", () => {
-    law((at) => {
+    const decisions = law((at) => {
       const { decision, explanation } = decide({ ...at, explain: true });
       const chosen = explanation?.groups.flatMap((one) =>
         one.candidates
@@ -263,14 +280,16 @@ describe("laws of decide", () => {
       const expected = decision.kind === "attempt" ? [`${decision.group.key} ${decision.deployment.id}`] : [];
       expect(chosen).toEqual(expected);
     });
+    expect(decisions).toBeGreaterThan(300);
   });
 
   it("H4 the deployment said to come next is another one of the group", () => {
-    law((_, { decision }) => {
+    const decisions = law((_, { decision }) => {
       if (decision.kind === "refuse" || decision.next === undefined) return;
       const ids = decision.group.deployments.map(({ id }) => id);
       expect(ids).toContain(decision.next);
       expect(decision.next).not.toBe(decision.deployment.id);
     });
+    expect(decisions).toBeGreaterThan(300);
   });
 });

@@ -55,7 +55,10 @@ describe("order after the first pick", () => {
   it("S2 by weight, highest first, ties by position", () => {
     const list = weights({ "a/m": 1, "b/m": 9, "c/m": 4, "d/m": 4 });
     for (let seed = 0; seed < 50; seed += 1) {
-      const all = run(input(config([list]), { seed }), Array(3).fill({ error: "auth" }));
+      const all = run(
+        input(config([list]), { seed }),
+        Array.from({ length: 3 }, () => ({ error: "auth" }) as const),
+      );
       const [picked, ...rest] = all.map(brief);
       expect(rest).toEqual(["b/m", "c/m", "d/m", "a/m"].filter((id) => id !== picked));
     }
@@ -109,7 +112,7 @@ describe("round robin", () => {
     for (let seed = 0; seed < 50; seed += 1) {
       const [one = "", two, three, four] = turns(4, { seed });
       starts.add(one);
-      expect([one, two, three].toSorted()).toEqual(["a/m", "b/m", "c/m"]);
+      expect(new Set([one, two, three])).toEqual(new Set(["a/m", "b/m", "c/m"]));
       expect(four).toBe(one);
     }
     expect(starts.size).toBe(3);

@@ -8,45 +8,28 @@
 import type { FailedAttempt, FallbackKind, History } from "../domain/attempt.ts";
 import type { Bench } from "../domain/bench.ts";
 import { groupOf, type Group } from "../domain/config-snapshot.ts";
-import type { AttemptDecision, Decided, Decision, Effect, RefuseDecision } from "../domain/decision.ts";
+import type { AttemptDecision, Decided, RefuseDecision } from "../domain/decision.ts";
 import type { Deployment } from "../domain/deployment.ts";
 import { draw } from "../domain/random.ts";
 import { MAX_WAIT_MS } from "../escalation/backoff.ts";
 import { benchUntilAsked, nextStep } from "../escalation/next-step.ts";
-import { maxCalls, maxDeployments, progressOf, type Progress } from "../escalation/progress.ts";
-import { attemptTimeoutMs, timeLeftMs } from "../escalation/time.ts";
-import { outcomeName } from "../trace/attempt-outcome.ts";
+import { maxCalls, progressOf, type Progress } from "../escalation/progress.ts";
+import { timeLeftMs } from "../escalation/time.ts";
 import { admit } from "./admit.ts";
+import { attemptAt, refuseAtDoor, refuseWith } from "./answer.ts";
 import { createTrail, type Trail } from "./explain.ts";
 import { fallbackGroup } from "./fallback.ts";
 import { deploymentOf, filterGroup, isReusable, triedElsewhere, type Filtered } from "./filter.ts";
 import type { DecideInput } from "./input.ts";
 import { nextAfter, placeIn } from "./place.ts";
-import {
-  isBlocked,
-  refuseBlocked,
-  refuseCancelled,
-  refuseExhausted,
-  refuseLate,
-  refuseTimedOut,
-} from "./refusals.ts";
-
-/** What stays the same while one decision is made. */
-interface Run {
-  readonly input: DecideInput;
-  readonly asked: Group;
-  readonly progress: Progress;
-  readonly leftMs: number;
-  /** What an effect of the escalation adds: E2's bench. */
-  readonly bench: Bench | undefined;
-  readonly trail: Trail | undefined;
-}
+import { isBlocked, refuseBlocked } from "./refusals.ts";
+import { mayCallAnother, outOfTries, settle, stopped, type Run } from "./run.ts";
 
 /** One decision; see {@link DecideInput} for what it goes by and {@link Decided} for what it answers. */
 export function decide(input: DecideInput): Decided {
   const trail = input.explain ? createTrail(input) : undefined;
   const asked = admit(input);
-  if ("kind" in asked) return refused(input, asked, input.history, undefined, trail);
+  if ("kind" in asked) return refuseAtDoor(input, asked, trail);
   const history: History =
     input.history.asked === undefined ? { ...input.history, asked: asked.key } : input.history;
   const progress = progressOf(history);
@@ -93,7 +76,7 @@ function escalate(
   trail?.step(step, last);
   switch (step.kind) {
     case "stop":
-      return refused(input, stopped(run, current, step.why), history, run.bench, trail);
+      return refuseWith(run, stopped(run, current, step.why), history);
     case "again":
       if (deployment === undefined) break;
       return retryAt(run, history, current, deployment, step.delayMs);
@@ -118,23 +101,23 @@ function pickFrom(
   standing: RefuseDecision | undefined,
 ): Decided {
   const { input } = run;
-  if (!mayCallAnother(run)) return refused(input, outOfTries(run, group), history, run.bench, run.trail);
+  if (!mayCallAnother(run)) return refuseWith(run, outOfTries(run, group), history);
   const elsewhere = triedElsewhere(input.config, history, group);
   const found = filterGroup(input, group, elsewhere);
   const waitMs =
     step === "failover" && run.progress.last?.error !== "not_ready" ? group.policy.failover.waitMs : 0;
   if (waitMs > 0 && waitMs >= Math.min(run.leftMs, MAX_WAIT_MS)) {
-    return refused(input, outOfTries(run, group), history, run.bench, run.trail);
+    return refuseWith(run, outOfTries(run, group), history);
   }
   if (found.eligible !== 0) {
     const placed = placeIn(input, group, history, found.eligible);
     run.trail?.group(group, history, found, elsewhere, placed.index, placed.draw);
-    return attempt(run, history, group, found, placed.index, step, waitMs, placed.next, placed.effect);
+    return attemptAt(run, history, group, found, placed.index, step, waitMs, placed.next, placed.effect);
   }
   if (isLastResortOpen(group, history, found)) {
     run.trail?.group(group, history, found, elsewhere, found.soonest, undefined);
     const noted: History = { ...history, lastResorts: [...history.lastResorts, group.key] };
-    return attempt(run, noted, group, found, found.soonest, "last_resort", 0, undefined, undefined);
+    return attemptAt(run, noted, group, found, found.soonest, "last_resort", 0, undefined, undefined);
   }
   run.trail?.group(group, history, found, elsewhere, -1, undefined);
   return blocked(run, history, group, found, standing);
@@ -157,7 +140,7 @@ function blocked(
   const hops = stage === "not_ready" || stage === "tried" || stage === "benched";
   // R5 and R6 refuse at the group asked for; a fallback group that cannot serve is only passed over.
   if (hops || group.key !== run.asked.key) return hopFrom(run, history, group, "general", refusal);
-  return refused(run.input, settle(run, refusal), history, run.bench, run.trail);
+  return refuseWith(run, settle(run, refusal), history);
 }
 
 /** Section 7: moves to a fallback group, or gives the refusal that stands without one. */
@@ -172,7 +155,7 @@ function hopFrom(
   const target = mayCallAnother(run) ? fallbackGroup(input.config, history, asked, current, kind) : undefined;
   if (target === undefined) {
     const stands = settle(run, refusal ?? outOfTries(run, current));
-    return refused(input, stands, history, run.bench, run.trail);
+    return refuseWith(run, stands, history);
   }
   run.trail?.hop(target.key, kind);
   const hopped: History = { ...history, hops: [...history.hops, { group: target.key, kind }] };
@@ -187,106 +170,7 @@ function retryAt(run: Run, history: History, group: Group, deployment: Deploymen
   const index = group.deployments.indexOf(deployment);
   run.trail?.group(group, history, found, elsewhere, index, undefined);
   const next = nextAfter(input, group, history, found.eligible, index);
-  return attempt(run, history, group, found, index, "retry", delayMs, next, undefined);
-}
-
-/** The decision to call one deployment, with its times (E5, E10). */
-function attempt(
-  run: Run,
-  history: History,
-  group: Group,
-  found: Filtered,
-  index: number,
-  step: AttemptDecision["step"],
-  delayMs: number,
-  next: string | undefined,
-  effect: Effect | undefined,
-): Decided {
-  const { input } = run;
-  const deployment = group.deployments[index] as Deployment;
-  const { policy } = group;
-  const triedBefore = step === "retry" ? run.progress.deployments - 1 : run.progress.deployments;
-  const timeoutMs = attemptTimeoutMs(
-    policy,
-    input.request.facts,
-    run.leftMs - delayMs,
-    triedBefore,
-    found.candidates,
-  );
-  const decision: AttemptDecision = {
-    kind: "attempt",
-    group,
-    deployment,
-    delayMs,
-    timeoutMs,
-    connectTimeoutMs: policy.connectTimeoutMs,
-    firstTokenTimeoutMs: policy.firstTokenTimeoutMs,
-    streamIdleTimeoutMs: policy.streamIdleTimeoutMs,
-    timeoutCoversBody: policy.timeoutCoversBody,
-    lastResort: step === "last_resort",
-    fallback: history.hops.length === 0 ? undefined : history.hops[history.hops.length - 1]?.kind,
-    next,
-    step,
-  };
-  const effects: Effect[] = [
-    {
-      kind: "lease",
-      decision: input.decisionId,
-      group: group.key,
-      deployment: deployment.id,
-      expiresAt: input.now + delayMs + timeoutMs + LEASE_MS,
-    },
-  ];
-  if (effect !== undefined) effects.push(effect);
-  return answer(run.input, decision, effects, history, run.bench, run.trail);
-}
-
-/**
- * How long a lease outlives its attempt's time-out, ms: answers stream on after their headers, and a lease that
- * nobody ends must not count for ever.
- */
-export const LEASE_MS = 600_000;
-
-const NO_EFFECTS: readonly Effect[] = [];
-
-function refused(
-  input: DecideInput,
-  refusal: RefuseDecision,
-  history: History,
-  bench: Bench | undefined,
-  trail: Trail | undefined,
-): Decided {
-  return answer(input, refusal, NO_EFFECTS, history, bench, trail);
-}
-
-function answer(
-  input: DecideInput,
-  decision: Decision,
-  effects: readonly Effect[],
-  history: History,
-  bench: Bench | undefined,
-  trail: Trail | undefined,
-): Decided {
-  const { attempts } = input.history;
-  const last = attempts[attempts.length - 1];
-  return {
-    decision,
-    effects: bench === undefined ? effects : [...effects, { kind: "bench", bench }],
-    history,
-    lastOutcome: last === undefined ? undefined : outcomeName(last.error, bench !== undefined),
-    explanation: trail?.finish(decision),
-  };
-}
-
-/** E4, E8, E10, E11: whether a deployment that was not called yet may be. */
-function mayCallAnother(run: Run): boolean {
-  const { asked, progress } = run;
-  const { facts } = run.input.request;
-  return (
-    run.leftMs > 0 &&
-    progress.calls < maxCalls(asked.policy, facts) &&
-    progress.deployments < maxDeployments(asked.policy, facts)
-  );
+  return attemptAt(run, history, group, found, index, "retry", delayMs, next, undefined);
 }
 
 /** R7: once per group, and only when nothing was tried there yet. */
@@ -295,37 +179,8 @@ function isLastResortOpen(group: Group, history: History, found: Filtered): bool
     found.soonest >= 0 &&
     group.policy.bench.whenAllBenched === "try_soonest" &&
     !history.lastResorts.includes(group.key) &&
-    !history.attempts.some((attempt) => attempt.group === group.key)
+    !history.attempts.some((one) => one.group === group.key)
   );
-}
-
-function outOfTries(run: Run, group: Group): RefuseDecision {
-  const { lastCall, last } = run.progress;
-  if (lastCall !== undefined) return refuseExhausted(group, lastCall, undefined);
-  if (last !== undefined) return refuseBlocked(group, run.input.request.facts, "not_ready", undefined);
-  return refuseLate(group);
-}
-
-/** E7: what was called comes before why nothing more can be; a deployment without credential was not called (R10). */
-function settle(run: Run, refusal: RefuseDecision): RefuseDecision {
-  const { lastCall, last } = run.progress;
-  const group = refusal.group ?? run.asked;
-  if (lastCall !== undefined) return refuseExhausted(group, lastCall, refusal.retryAfterMs);
-  if (last !== undefined && refusal.retryAfterMs === undefined) {
-    return refuseBlocked(group, run.input.request.facts, "not_ready", undefined);
-  }
-  return refusal;
-}
-
-function stopped(run: Run, group: Group, why: "cancelled" | "returned" | "timed_out"): RefuseDecision {
-  switch (why) {
-    case "cancelled":
-      return refuseCancelled(group);
-    case "timed_out":
-      return refuseTimedOut(group);
-    case "returned":
-      return outOfTries(run, group);
-  }
 }
 
 /** E2's bench, in the scope of the group's own benches. */

@@ -98,7 +98,7 @@ function describe(step: NextStep, last: FailedAttempt): { rule: string; text: st
       return { rule: "E3", text: `next deployment ${after}` };
     case "hop":
       return { rule: "G4", text: `${step.fallback} fallback, if there is one, ${after}` };
-    case "stop":
+    default:
       return { rule: step.why === "timed_out" ? "E8" : "E1", text: `stop: ${step.why} ${after}` };
   }
 }

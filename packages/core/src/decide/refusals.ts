@@ -62,8 +62,7 @@ export function refuseBlocked(
         `No deployment of \`${name}\` is available: all are paused or weigh 0.`,
         group,
       );
-    case "tried":
-    case "benched":
+    default:
       return refuse(
         503,
         "upstream_unavailable",

@@ -45,6 +45,8 @@ export interface ConfigSnapshot {
   readonly direct: ReadonlyMap<string, Group>;
   /** By lower-case hexadecimal SHA-256 of the key's secret. */
   readonly keys: ReadonlyMap<string, CallerKey>;
+  /** Who calls without a key, or with an unknown one, where access is open; absent where every caller needs a key. */
+  readonly openKey?: CallerKey | undefined;
   /** Default fallback groups (G3), by project. */
   readonly defaultFallbacks: ReadonlyMap<string, readonly string[]>;
 }
