@@ -1,0 +1,15 @@
+import type { Config } from "@switchyard/proto/config/v1/config";
+import { ConfigSchema } from "@switchyard/proto/config/v1/config";
+import type { Fault } from "../fault.ts";
+import { decodeMessage } from "./decode-message.ts";
+import { parseText } from "./parse-text.ts";
+
+/**
+ * Reads a config from YAML or JSON text. The config holds all that could be read, and is undefined only when the
+ * text is no YAML at all; an empty text is an empty config.
+ */
+export function decodeConfig(text: string): { config: Config | undefined; faults: Fault[] } {
+  const { data, faults } = parseText(text);
+  if (data === undefined) return { config: undefined, faults };
+  return { config: decodeMessage(ConfigSchema, data ?? {}, "", faults), faults };
+}

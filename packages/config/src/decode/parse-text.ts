@@ -1,0 +1,81 @@
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
+import type { Document, YAMLError } from "yaml";
+import { fieldPath, itemPath } from "../fault.ts";
+import type { Fault } from "../fault.ts";
+
+/** Largest config text, in UTF-16 units. */
+export const MAX_TEXT_LENGTH = 16 * 1024 * 1024;
+
+/** How often aliases may multiply the text: enough for shared policies, far too little for an alias bomb. */
+const MAX_ALIAS_COUNT = 1000;
+
+/** A path longer than this is cut: it names a key that someone wrote. */
+const MAX_KEY_SHOWN = 64;
+
+/** Plain data from YAML 1.2 (core schema) or JSON. `data` is undefined when the text cannot be read at all. */
+export function parseText(text: string): { data: unknown; faults: Fault[] } {
+  if (text.length > MAX_TEXT_LENGTH) {
+    return { data: undefined, faults: [{ path: "", message: "the config is larger than 16 MiB" }] };
+  }
+  try {
+    return parseBounded(text);
+  } catch (error) {
+    // yaml throws on alias bombs, and runs out of stack on absurd nesting. Its own words may quote the text.
+    const message =
+      error instanceof ReferenceError
+        ? "aliases (`*name`) are used too often, or name no anchor"
+        : "the text cannot be read as YAML or JSON";
+    return { data: undefined, faults: [{ path: "", message }] };
+  }
+}
+
+function parseBounded(text: string): { data: unknown; faults: Fault[] } {
+  const lines = new LineCounter();
+  const document = parseDocument(text, {
+    version: "1.2",
+    schema: "core",
+    // Checked below with the path; the parser's own check takes quadratic time.
+    uniqueKeys: false,
+    merge: false,
+    prettyErrors: false,
+    logLevel: "silent",
+    lineCounter: lines,
+  });
+  const problems = [...document.errors, ...document.warnings].map((error) => syntaxFault(error, lines));
+  if (document.errors.length > 0) return { data: undefined, faults: problems };
+  const duplicates = duplicateKeys(document);
+  return { data: document.toJS({ maxAliasCount: MAX_ALIAS_COUNT }), faults: [...problems, ...duplicates] };
+}
+
+/** The parser's message up to its first colon or quotation: what follows repeats the text, which may be a secret. */
+function syntaxFault(error: YAMLError, lines: LineCounter): Fault {
+  const { line, col } = lines.linePos(error.pos[0]);
+  const said = error.message.split(/[:"`\n]/, 1)[0]?.trim() ?? "";
+  return { path: `${line}:${col}`, message: `YAML syntax: ${said === "" ? "cannot be read" : said}` };
+}
+
+function duplicateKeys(document: Document): Fault[] {
+  const faults: Fault[] = [];
+  const visit = (node: unknown, path: string): void => {
+    if (isSeq(node)) {
+      for (const [index, item] of node.items.entries()) visit(item, itemPath(path, index));
+      return;
+    }
+    if (!isMap(node)) return;
+    const names = new Set<string>();
+    for (const { key, value } of node.items) {
+      const name = keyName(key);
+      const at = fieldPath(path, name.slice(0, MAX_KEY_SHOWN));
+      if (names.has(name)) faults.push({ path: at, message: "is given twice in the same mapping" });
+      names.add(name);
+      visit(value, at);
+    }
+  };
+  visit(document.contents, "");
+  return faults;
+}
+
+function keyName(key: unknown): string {
+  if (isScalar(key)) return String(key.value);
+  return isAlias(key) ? `*${key.source}` : "?";
+}

@@ -1,0 +1,29 @@
+export { decodeConfig } from "./decode/decode-config.ts";
+export { decodeMessage } from "./decode/decode-message.ts";
+export { durationMs, formatDuration, parseDuration } from "./decode/duration.ts";
+export { encodeConfig, encodeMessage } from "./decode/encode-config.ts";
+export { diffConfigs } from "./diff-configs.ts";
+export { formatFault, type Fault } from "./fault.ts";
+export { loadConfigFile } from "./file/load-config-file.ts";
+export {
+  watchConfigFile,
+  type ConfigChange,
+  type ConfigWatcher,
+  type WatchOptions,
+} from "./file/watch-config-file.ts";
+export { resolvePolicy } from "./presets/resolve-policy.ts";
+export { compileSnapshot, type CompileOptions } from "./snapshot/compile-snapshot.ts";
+export { OPEN_KEY_NAME } from "./snapshot/compile-keys.ts";
+export { configHash, sha256Hex } from "./snapshot/config-hash.ts";
+export { readProviders, type ProviderAccount } from "./snapshot/provider-account.ts";
+export {
+  credentialReference,
+  describeReference,
+  processSecrets,
+  resolveSecret,
+  type ResolvedSecret,
+  type SecretReference,
+  type SecretSource,
+} from "./snapshot/secret-source.ts";
+export { DEFAULT_LISTEN, parseListen, type ListenAddress } from "./validate/listen.ts";
+export { validateConfig, type Findings, type LoadedConfig } from "./validate/validate-config.ts";

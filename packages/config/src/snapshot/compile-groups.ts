@@ -1,0 +1,92 @@
+import { deploymentScope, directKey, groupKey, modelScope, providerScope } from "@switchyard/core";
+import type { Deployment, DeploymentType, Group } from "@switchyard/core";
+import { DeploymentType as TypeMessage } from "@switchyard/proto/config/v1/config";
+import type {
+  Config,
+  Deployment as DeploymentMessage,
+  Group as GroupMessage,
+} from "@switchyard/proto/config/v1/config";
+import { resolvePolicy } from "../presets/resolve-policy.ts";
+import { groupWeights } from "../presets/weights.ts";
+import { canonicalProvider, deploymentId, projectOf } from "../validate/check.ts";
+import { accountReach, readProviders } from "./provider-account.ts";
+import type { ProviderAccount } from "./provider-account.ts";
+
+/** The model groups of a valid config, by {@link groupKey}. */
+export function compileGroups(config: Config): ReadonlyMap<string, Group> {
+  const accounts = new Map(readProviders(config).map((account) => [account.name, account]));
+  const groups = new Map<string, Group>();
+  for (const message of config.groups) {
+    const key = groupKey(projectOf(message), message.name);
+    const weights = groupWeights(message);
+    const deployments = message.deployments.flatMap((deployment, index) => {
+      const account = accounts.get(canonicalProvider(deployment.provider));
+      if (account === undefined) return [];
+      return [compileDeployment(deployment, { key, message, account, weight: weights[index] ?? 1 })];
+    });
+    const policy = resolvePolicy(message.policy);
+    groups.set(key, { key, name: message.name, project: projectOf(message), deployments, policy });
+  }
+  return groups;
+}
+
+/** What a deployment takes from around it. */
+interface Surroundings {
+  /** Of the group. */
+  readonly key: string;
+  readonly message: GroupMessage;
+  readonly account: ProviderAccount;
+  readonly weight: number;
+}
+
+function compileDeployment(deployment: DeploymentMessage, around: Surroundings): Deployment {
+  const { account } = around;
+  const id = deploymentId(deployment);
+  return {
+    id,
+    provider: account.name,
+    model: deployment.model,
+    family: account.family,
+    weight: around.weight,
+    paused: deployment.paused,
+    type: typeName(deployment.type) ?? typeName(around.message.type),
+    price: deployment.price && { input: deployment.price.input, output: deployment.price.output },
+    ...accountReach(account),
+    scopes: {
+      deployment: deploymentScope(around.key, id),
+      model: modelScope(account.name, deployment.model),
+      provider: providerScope(account.name),
+    },
+  };
+}
+
+function typeName(type: TypeMessage): DeploymentType | undefined {
+  if (type === TypeMessage.CHAT) return "chat";
+  return type === TypeMessage.EMBEDDING ? "embedding" : undefined;
+}
+
+/**
+ * R9: a group of one for each provider and model that stands in some group of a project, by {@link directKey}, with
+ * the policy of the first such group but no fallbacks. Its weight is 1: a standby of a group is no standby here.
+ */
+export function compileDirect(groups: Iterable<Group>): ReadonlyMap<string, Group> {
+  const direct = new Map<string, Group>();
+  for (const { project, deployments, policy } of groups) {
+    for (const deployment of deployments) {
+      const key = directKey(project, deployment.provider, deployment.model);
+      if (direct.has(key)) continue;
+      const id = `${deployment.provider}/${deployment.model}`;
+      const scopes = { ...deployment.scopes, deployment: deploymentScope(key, id) };
+      direct.set(key, {
+        key,
+        name: id,
+        project,
+        deployments: [{ ...deployment, id, weight: 1, scopes }],
+        policy: { ...policy, fallback: NO_FALLBACKS },
+      });
+    }
+  }
+  return direct;
+}
+
+const NO_FALLBACKS = { general: undefined, context: undefined, content: undefined, quota: undefined };

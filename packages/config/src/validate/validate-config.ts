@@ -1,0 +1,102 @@
+import type { Config } from "@switchyard/proto/config/v1/config";
+import { decodeConfig } from "../decode/decode-config.ts";
+import { isAtOrBeneath } from "../fault.ts";
+import type { Fault } from "../fault.ts";
+import type { Check } from "./check.ts";
+import {
+  deploymentCounts,
+  knownProviders,
+  listedOnce,
+  percentTotals,
+  sameEmbeddingModel,
+} from "./deployments.ts";
+import { fallbackLoops, knownFallbacks } from "./fallbacks.ts";
+import { distinctSecrets, keyReferences, knownProjects, pinnedKeys } from "./keys.ts";
+import { printableGroupNames, uniqueNames } from "./names.ts";
+import { notYet } from "./not-yet.ts";
+import { boundedTimes, expressions, risingRamps, stickyListTimes, strategiesServed } from "./policies.ts";
+import {
+  baseUrls,
+  endpointsServed,
+  familiesServed,
+  fieldsOfOtherFamilies,
+  missingCredentials,
+} from "./providers.ts";
+import { listenAddresses, natsServers, openAccess, peerUrls } from "./runtime.ts";
+import { secretReferences } from "./secrets.ts";
+import { checkStructure } from "./structural.ts";
+
+/** What is wrong with a config (it must not be applied) and what is only worth saying. */
+export interface Findings {
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+}
+
+/** A config that was read, and what was found about it. `config` is there only when there are no faults. */
+export interface LoadedConfig extends Findings {
+  readonly config: Config | undefined;
+}
+
+/** R11 and its like: what the schema's annotations cannot say. */
+const CHECKS: readonly Check[] = [
+  listenAddresses,
+  openAccess,
+  natsServers,
+  peerUrls,
+  uniqueNames,
+  printableGroupNames,
+  familiesServed,
+  baseUrls,
+  secretReferences,
+  deploymentCounts,
+  knownProviders,
+  listedOnce,
+  percentTotals,
+  strategiesServed,
+  expressions,
+  stickyListTimes,
+  risingRamps,
+  boundedTimes,
+  knownFallbacks,
+  fallbackLoops,
+  knownProjects,
+  keyReferences,
+  pinnedKeys,
+  distinctSecrets,
+];
+
+const WARNINGS: readonly Check[] = [
+  endpointsServed,
+  sameEmbeddingModel,
+  missingCredentials,
+  fieldsOfOtherFamilies,
+  notYet,
+];
+
+/** Checks a config file's text or a message, and finds every fault, not just the first. Never throws. */
+export function validateConfig(source: string | Config): LoadedConfig {
+  if (typeof source !== "string") return checked(source, []);
+  const { config, faults } = decodeConfig(source);
+  return config === undefined ? { config, faults, warnings: [] } : checked(config, faults);
+}
+
+/** `decoding`: faults that reading found; what they left unset is not reported again. */
+function checked(config: Config, decoding: readonly Fault[]): LoadedConfig {
+  const structural = checkStructure(config).filter(({ path }) => !isTouched(path, decoding));
+  const referential = CHECKS.flatMap((check) => check(config)).filter(
+    ({ path }) => !isExplained(path, [...decoding, ...structural]),
+  );
+  const faults = [...decoding, ...structural, ...referential];
+  const warnings = WARNINGS.flatMap((check) => check(config));
+  return { config: faults.length === 0 ? config : undefined, faults, warnings };
+}
+
+/** Whether an earlier fault is about the same place or one around it. */
+function isExplained(path: string, earlier: readonly Fault[]): boolean {
+  return earlier.some((fault) => fault.path !== "" && isAtOrBeneath(path, fault.path));
+}
+
+/** As {@link isExplained}, and also when a part of the place could not be read. */
+function isTouched(path: string, earlier: readonly Fault[]): boolean {
+  return isExplained(path, earlier) || earlier.some((fault) => isAtOrBeneath(fault.path, path));
+}
