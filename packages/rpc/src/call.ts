@@ -15,36 +15,15 @@ export interface Call {
   readonly signal: AbortSignal;
 }
 
-export interface CallOptions {
-  /** Names in lower case. */
-  headers?: Readonly<Record<string, string>> | ReadonlyMap<string, string> | undefined;
-  /** Epoch ms; a parent's earlier deadline wins. */
-  deadline?: number | undefined;
-  /** The call on whose behalf this one is made: its leaving and its deadline apply here; its headers do not. */
-  parent?: Call | undefined;
-}
-
-/** A call as its caller makes it. Whoever has a parent calls `release` when the work is over before the parent is. */
-export class CallContext implements Call {
-  readonly deadline: number | undefined;
-  readonly #headers: CallOptions["headers"];
-  readonly #parent: Call | undefined;
-  readonly #follow: (() => void) | undefined;
+/** The leaving of a caller, which is the same for all kinds of calls. */
+export abstract class Cancellable implements Call {
+  abstract readonly deadline: number | undefined;
   #cancelled = false;
   #listeners: (() => void)[] | undefined;
   #controller: AbortController | undefined;
 
-  constructor(options: CallOptions = {}) {
-    const { headers, deadline, parent } = options;
-    this.#headers = headers;
-    const bound = parent?.deadline;
-    this.deadline = deadline === undefined || (bound !== undefined && bound < deadline) ? bound : deadline;
-    this.#parent = parent;
-    if (parent !== undefined) {
-      this.#follow = () => this.cancel();
-      parent.onCancel(this.#follow);
-    }
-  }
+  abstract header(name: string): string | undefined;
+  abstract eachHeader(visit: (name: string, value: string) => void): void;
 
   get cancelled(): boolean {
     return this.#cancelled;
@@ -56,6 +35,57 @@ export class CallContext implements Call {
       if (this.#cancelled) this.#controller.abort();
     }
     return this.#controller.signal;
+  }
+
+  onCancel(listener: () => void): void {
+    if (this.#cancelled) listener();
+    else if (this.#listeners === undefined) this.#listeners = [listener];
+    else this.#listeners.push(listener);
+  }
+
+  offCancel(listener: () => void): void {
+    const at = this.#listeners?.indexOf(listener) ?? -1;
+    if (at >= 0) this.#listeners?.splice(at, 1);
+  }
+
+  /** Says that the caller left. Again is harmless. */
+  cancel(): void {
+    if (this.#cancelled) return;
+    this.#cancelled = true;
+    const listeners = this.#listeners;
+    this.#listeners = undefined;
+    this.#controller?.abort();
+    if (listeners !== undefined) for (const listener of listeners) listener();
+  }
+}
+
+export interface CallOptions {
+  /** Names in lower case. */
+  headers?: Readonly<Record<string, string>> | ReadonlyMap<string, string> | undefined;
+  /** Epoch ms; a parent's earlier deadline wins. */
+  deadline?: number | undefined;
+  /** The call on whose behalf this one is made: its leaving and its deadline apply here; its headers do not. */
+  parent?: Call | undefined;
+}
+
+/** A call as its caller makes it. Whoever has a parent calls `release` when the work is over before the parent is. */
+export class CallContext extends Cancellable {
+  readonly deadline: number | undefined;
+  readonly #headers: CallOptions["headers"];
+  readonly #parent: Call | undefined;
+  readonly #follow: (() => void) | undefined;
+
+  constructor(options: CallOptions = {}) {
+    super();
+    const { headers, deadline, parent } = options;
+    this.#headers = headers;
+    const bound = parent?.deadline;
+    this.deadline = deadline === undefined || (bound !== undefined && bound < deadline) ? bound : deadline;
+    this.#parent = parent;
+    if (parent !== undefined) {
+      this.#follow = () => this.cancel();
+      parent.onCancel(this.#follow);
+    }
   }
 
   header(name: string): string | undefined {
@@ -76,26 +106,9 @@ export class CallContext implements Call {
     for (const name of Object.keys(record)) visit(name, record[name] ?? "");
   }
 
-  onCancel(listener: () => void): void {
-    if (this.#cancelled) listener();
-    else if (this.#listeners === undefined) this.#listeners = [listener];
-    else this.#listeners.push(listener);
-  }
-
-  offCancel(listener: () => void): void {
-    const at = this.#listeners?.indexOf(listener) ?? -1;
-    if (at >= 0) this.#listeners?.splice(at, 1);
-  }
-
-  /** Says that the caller left. Again is harmless. */
-  cancel(): void {
-    if (this.#cancelled) return;
-    this.#cancelled = true;
+  override cancel(): void {
     this.release();
-    const listeners = this.#listeners;
-    this.#listeners = undefined;
-    this.#controller?.abort();
-    if (listeners !== undefined) for (const listener of listeners) listener();
+    super.cancel();
   }
 
   /** Stops following the parent. */

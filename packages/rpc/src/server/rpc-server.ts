@@ -1,0 +1,210 @@
+import { createServer, type Server } from "node:http";
+import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { createValidateInterceptor } from "@connectrpc/validate";
+import { Health } from "@switchyard/proto/grpc/health/v1/health";
+import { ServerReflection } from "@switchyard/proto/grpc/reflection/v1/reflection";
+import { HealthStatus } from "./health.ts";
+import { LeanConnection } from "./lean-connection.ts";
+import type { OnError } from "./lean-handler.ts";
+import { type NodeRequest, type NodeResponse, serveNode } from "./node-responder.ts";
+import { reflectionRoutes } from "./reflection.ts";
+import { createRoutes, type Registration, registration, type Route } from "./route.ts";
+import { toStockRoutes } from "./stock-routes.ts";
+
+export interface RpcServerOptions {
+  /** Made by `registration`. */
+  services: readonly Registration[];
+  host: string;
+  /** 0: any free one. */
+  port: number;
+  /** The most bytes of one request message; 128 MiB when left out. */
+  maxMessageBytes?: number | undefined;
+  /** Whether the services are SERVING from the start; true when left out. */
+  serving?: boolean | undefined;
+  /** Told of faults that are no ConnectError; the caller sees `internal`. */
+  onError?: OnError | undefined;
+}
+
+export interface RpcServer {
+  readonly host: string;
+  readonly port: number;
+  /** `http://host:port`. */
+  readonly url: string;
+  /** What grpc.health.v1 answers, for one service (its full name) or for all. */
+  setServing(serving: boolean, service?: string): void;
+  /**
+   * Drains: not serving, no new connections, idle ones closed; what runs may finish for `graceMs`, then it is cut and
+   * its calls are cancelled. A stream without an end is its service's to end.
+   */
+  close(graceMs: number): Promise<void>;
+}
+
+const idleMs = 75_000;
+const requestMs = 300_000;
+const sweepMs = 5000;
+
+/**
+ * Serves Connect, gRPC and gRPC-Web over HTTP/1.1 and HTTP/2 on one port, with health and reflection. Rejects, naming
+ * the address, when it cannot listen.
+ */
+export async function createRpcServer(options: RpcServerOptions): Promise<RpcServer> {
+  const server = new Listener(options);
+  await server.listen(options.host, options.port);
+  return server;
+}
+
+class Listener implements RpcServer {
+  readonly host: string;
+  port = 0;
+  readonly #health: HealthStatus;
+  readonly #http1: Server;
+  readonly #http2: Http2Server;
+  readonly #shutdown = new AbortController();
+  readonly #lean = new Set<LeanConnection>();
+  readonly #sockets = new Set<Socket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #sweeper: NodeJS.Timeout;
+  #closing = false;
+
+  constructor(options: RpcServerOptions) {
+    this.host = options.host;
+    const names = options.services.map(({ service }) => service.typeName);
+    this.#health = new HealthStatus(names, options.serving ?? true);
+    const registrations = [...options.services, registration(Health, this.#health.impl)];
+    const maxMessageBytes = options.maxMessageBytes ?? 128 * 1024 * 1024;
+    const onError = options.onError ?? (() => {});
+    const routes = createRoutes(registrations);
+    const handler = this.#createHandler(registrations, routes, maxMessageBytes, onError);
+    this.#http1 = createServer({ keepAliveTimeout: idleMs }, handler);
+    this.#http2 = createHttp2Server(handler);
+    this.#http2.on("session", (session) => {
+      this.#sessions.add(session);
+      session.once("close", () => this.#sessions.delete(session));
+      session.on("error", () => {});
+      if (this.#closing) session.close();
+    });
+    const toHttp1 = this.#http1.listeners("connection") as ((this: Server, socket: Socket) => void)[];
+    this.#http1.removeAllListeners("connection");
+    const leanOptions = {
+      routes,
+      maxMessageBytes,
+      onError,
+      onClosed: (connection: LeanConnection) => void this.#lean.delete(connection),
+      handOver: (socket: Socket, seen: Buffer) => {
+        // Paused, so that nothing is lost between two readers.
+        socket.pause();
+        socket.unshift(seen);
+        if (seen.toString("latin1", 0, preface.length) === preface)
+          return void this.#http2.emit("connection", socket);
+        for (const listener of toHttp1) listener.call(this.#http1, socket);
+        socket.resume();
+      },
+    };
+    this.#http1.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+      this.#lean.add(new LeanConnection(socket, leanOptions));
+    });
+    this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref();
+  }
+
+  get url(): string {
+    return `http://${this.host.includes(":") ? `[${this.host}]` : this.host}:${this.port}`;
+  }
+
+  listen(host: string, port: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const refuse = (error: NodeJS.ErrnoException): void => {
+        clearInterval(this.#sweeper);
+        const why = error.code === "EADDRINUSE" ? "the address is in use" : (error.code ?? error.message);
+        reject(new Error(`cannot listen on ${host}:${port}: ${why}`, { cause: error }));
+      };
+      this.#http1.once("error", refuse);
+      this.#http1.listen({ host, port }, () => {
+        this.#http1.off("error", refuse);
+        const address = this.#http1.address();
+        if (typeof address === "object" && address !== null) this.port = address.port;
+        resolve();
+      });
+    });
+  }
+
+  setServing(serving: boolean, service?: string): void {
+    if (!this.#closing) this.#health.set(serving, service);
+  }
+
+  async close(graceMs: number): Promise<void> {
+    if (!this.#closing) {
+      this.#health.set(false);
+      this.#health.endWatches();
+      this.#closing = true;
+    }
+    const closed = new Promise<void>((resolve) => {
+      if (this.#http1.listening) this.#http1.close(() => resolve());
+      else this.#http1.once("close", () => resolve());
+      if (!this.#http1.listening && this.#sockets.size === 0) resolve();
+    });
+    for (const connection of [...this.#lean]) connection.closeWhenIdle();
+    for (const session of this.#sessions) session.close();
+    this.#http1.closeIdleConnections();
+    const idle = setInterval(() => this.#http1.closeIdleConnections(), 50);
+    const cut = setTimeout(() => this.#cut(), graceMs);
+    await closed;
+    clearInterval(idle);
+    clearTimeout(cut);
+    clearInterval(this.#sweeper);
+    this.#shutdown.abort();
+  }
+
+  #cut(): void {
+    this.#shutdown.abort();
+    for (const connection of [...this.#lean]) connection.destroy();
+    for (const session of [...this.#sessions]) session.destroy();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    for (const connection of [...this.#lean]) {
+      const limit = connection.reading ? requestMs : idleMs;
+      if (!connection.busy && now - connection.waitingSince > limit) connection.destroy();
+    }
+  }
+
+  #createHandler(
+    registrations: readonly Registration[],
+    routes: ReadonlyMap<string, Route>,
+    maxMessageBytes: number,
+    onError: OnError,
+  ): (request: NodeRequest, response: NodeResponse) => void {
+    const stockRoutes = toStockRoutes(registrations, onError);
+    const described = [...registrations.map(({ service }) => service), ServerReflection];
+    const stock = connectNodeAdapter({
+      routes: (router) => {
+        stockRoutes(router);
+        reflectionRoutes(router, described);
+      },
+      interceptors: [createValidateInterceptor()],
+      readMaxBytes: maxMessageBytes,
+      shutdownSignal: this.#shutdown.signal,
+    });
+    return (request, response) => {
+      const route = routes.get(request.url ?? "");
+      if (route === undefined || !asksLean(route, request)) return stock(request, response);
+      serveNode(route, request, response, maxMessageBytes, onError);
+    };
+  }
+}
+
+const preface = "PRI * HTTP/2.0";
+
+function asksLean(route: Route, { method, headers }: NodeRequest): boolean {
+  return (
+    method === "POST" &&
+    headers["content-type"] === route.contentType &&
+    (headers["content-encoding"] ?? "identity") === "identity" &&
+    (headers["connect-content-encoding"] ?? "identity") === "identity"
+  );
+}

@@ -1,0 +1,89 @@
+// Cost of one call, both ends in one process: node packages/rpc/test/bench/unary.ts [seconds per row]
+import { create } from "@bufbuild/protobuf";
+import { InferenceService, InferRequestSchema, type InferResponse, InferResponseSchema } from "@switchyard/proto/inference/v1/inference_service";
+import { DecideRequestSchema, DecideResponseSchema, ExplainResponseSchema, ListGroupsResponseSchema, RoutingService } from "@switchyard/proto/routing/v1/routing_service";
+import { CallContext, createLeanClient, createRpcServer, createStockClient, registration, type ServiceImpl } from "../../src/index.ts";
+
+const seconds = Number(process.argv[2] ?? "1");
+const answer = create(DecideResponseSchema, {
+  decision: {
+    case: "attempt",
+    value: { decisionId: "d-1", group: "chat", project: "default", deployment: "azure", provider: "azure", model: "gpt-5", timeoutMs: 60_000n },
+  },
+  continuation: new Uint8Array(200),
+  configRevision: 7n,
+});
+const routing: ServiceImpl<typeof RoutingService> = {
+  decide: () => answer,
+  explain: () => create(ExplainResponseSchema),
+  listGroups: () => create(ListGroupsResponseSchema),
+};
+const chunk = create(InferResponseSchema, { part: { case: "chunk", value: new Uint8Array(150) } });
+const inference: ServiceImpl<typeof InferenceService> = {
+  infer(request, sink) {
+    let left = request.path === "/100" ? 100 : 1;
+    const more = (): void => {
+      sink.send(chunk);
+      left -= 1;
+      if (left === 0) sink.end();
+      else setImmediate(more);
+    };
+    more();
+  },
+};
+const decide = create(DecideRequestSchema, { facts: { id: "r-1", path: "/v1/chat/completions", model: "chat", bodyBytes: 1000n } });
+const headers = { authorization: "Bearer sk-something" };
+
+async function row(name: string, concurrency: number, once: () => Promise<unknown>): Promise<void> {
+  for (let i = 0; i < 300; i += 1) await once();
+  let calls = 0;
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  const stop = start + seconds * 1000;
+  await Promise.all(
+    Array.from({ length: concurrency }, async () => {
+      while (performance.now() < stop) {
+        await once();
+        calls += 1;
+      }
+    }),
+  );
+  const used = process.cpuUsage(cpu);
+  const wall = performance.now() - start;
+  const each = (used.user + used.system) / calls;
+  console.log(`${name.padEnd(34)} at ${String(concurrency).padStart(2)}: ${each.toFixed(1).padStart(7)} µs CPU, ${((wall * 1000 * concurrency) / calls).toFixed(0).padStart(6)} µs each, ${calls} calls`);
+}
+
+const read = (client: ServiceImpl<typeof InferenceService>, path: string, body: Uint8Array): Promise<number> =>
+  new Promise((resolve, reject) => {
+    let count = 0;
+    const request = create(InferRequestSchema, { method: "POST", path, body });
+    client.infer(request, { send: (_: InferResponse) => (count += 1) > 0, end: () => resolve(count), fail: reject, onDrain() {} }, new CallContext({ headers }));
+  });
+
+const server = await createRpcServer({ services: [registration(RoutingService, routing), registration(InferenceService, inference)], host: "127.0.0.1", port: 0 });
+const leanRouting = createLeanClient(RoutingService, { urls: [server.url], resendable: ["decide"] });
+const exclusiveRouting = createLeanClient(RoutingService, { urls: [server.url] });
+const leanInference = createLeanClient(InferenceService, { urls: [server.url] });
+const stock1 = createStockClient(RoutingService, server.url);
+const stock2 = createStockClient(RoutingService, server.url, { httpVersion: "2" });
+const grpc = createStockClient(RoutingService, server.url, { httpVersion: "2", protocol: "grpc" });
+const stockInference = createStockClient(InferenceService, server.url, { httpVersion: "2" });
+const call = (): CallContext => new CallContext({ headers, deadline: Date.now() + 10_000 });
+const small = new Uint8Array(1000);
+const large = new Uint8Array(200_000);
+for (const n of [1, 32]) {
+  await row("decide in process", n, async () => routing.decide(decide, call()));
+  await row("decide lean, pipelined", n, async () => leanRouting.decide(decide, call()));
+  await row("decide lean, exclusive", n, async () => exclusiveRouting.decide(decide, call()));
+  await row("decide stock client, h1", n, async () => stock1.decide(decide, call()));
+  await row("decide stock client, h2", n, async () => stock2.decide(decide, call()));
+  await row("decide grpc client and server", n, async () => grpc.decide(decide, call()));
+  await row("infer 1 KB lean", n, () => read(leanInference, "/1", small));
+  await row("infer 100 chunks in process", n, () => read(inference, "/100", small));
+  await row("infer 100 chunks lean", n, () => read(leanInference, "/100", small));
+  await row("infer 200 KB prompt lean", n, () => read(leanInference, "/1", large));
+  await row("infer 100 chunks stock client, h2", n, () => read(stockInference, "/100", small));
+}
+for (const client of [leanRouting, exclusiveRouting, leanInference, stock1, stock2, grpc, stockInference]) client[Symbol.dispose]();
+await server.close(100);
