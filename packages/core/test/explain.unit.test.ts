@@ -19,7 +19,7 @@ describe("explanation", () => {
       { deployment: "a/m", verdict: verdict("a/m"), rule: undefined, score: 0.75 },
       { deployment: "b/m", verdict: verdict("b/m"), rule: undefined, score: 0.25 },
       { deployment: "c/m", verdict: "filtered", rule: "R6 paused or of weight 0", score: undefined },
-      { deployment: "d/m", verdict: "filtered", rule: "R7 benched", score: undefined },
+      { deployment: "d/m", verdict: "filtered", rule: `R7 benched until ${T0 + 9_000}`, score: undefined },
     ]);
   });
 

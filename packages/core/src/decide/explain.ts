@@ -2,9 +2,10 @@ import type { FailedAttempt, FallbackKind, History } from "../domain/attempt.ts"
 import type { Group } from "../domain/config-snapshot.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { CandidateExplanation, Explanation, GroupExplanation } from "../domain/explanation.ts";
+import type { EpochMs } from "../domain/ports.ts";
 import type { NextStep } from "../escalation/next-step.ts";
 import { strategyRule } from "../strategies/registry.ts";
-import { stageOf, type Blocked, type Filtered, type Stage } from "./filter.ts";
+import { benchEnd, stageOf, type Blocked, type Filtered, type Stage } from "./filter.ts";
 import type { DecideInput } from "./input.ts";
 import { choiceOf, lastTriedIn } from "./place.ts";
 
@@ -25,13 +26,12 @@ export interface Trail {
   finish(decision: Decision): Explanation;
 }
 
-const RULE_OF: Readonly<Record<Blocked, string>> = {
+const RULE_OF: Readonly<Record<Exclude<Blocked, "benched">, string>> = {
   own_key: "E9 another provider than the caller's own key",
   endpoint: "R5 does not serve the endpoint",
   not_ready: "R10 provider not ready",
   paused: "R6 paused or of weight 0",
   tried: "R1 already tried",
-  benched: "R7 benched",
 };
 
 /** An empty trail. */
@@ -74,19 +74,17 @@ function explainGroup(
     return {
       deployment: deployment.id,
       verdict: index === chosen ? "chosen" : stage === "eligible" ? "eligible" : "filtered",
-      rule: ruleOf(stage, index, found, chosen),
+      rule: ruleOf(stage, index === chosen, benchEnd(input, group, deployment)),
       score: stage === "eligible" ? rule.score(choice, index) : undefined,
     };
   });
   return { group: group.key, strategy, draw: drawn, candidates };
 }
 
-function ruleOf(stage: Stage, index: number, found: Filtered, chosen: number): string | undefined {
+function ruleOf(stage: Stage, isChosen: boolean, until: EpochMs): string | undefined {
   if (stage === "eligible") return undefined;
-  if (index !== chosen) return RULE_OF[stage];
-  return stage === "benched"
-    ? `R7 last resort, benched until ${found.soonestUntil}`
-    : "E1 same deployment again";
+  if (stage === "benched") return `${isChosen ? "R7 last resort, benched" : "R7 benched"} until ${until}`;
+  return isChosen ? "E1 same deployment again" : RULE_OF[stage];
 }
 
 function describe(step: NextStep, last: FailedAttempt): { rule: string; text: string } {

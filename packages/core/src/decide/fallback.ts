@@ -1,5 +1,6 @@
 import type { FallbackKind, History } from "../domain/attempt.ts";
 import { groupKey, type ConfigSnapshot, type Group } from "../domain/config-snapshot.ts";
+import { MERIT_CLASSES } from "../domain/error-class.ts";
 
 /** Hops that one request may make (E4). */
 export const MAX_HOPS = 3;
@@ -20,6 +21,9 @@ export function fallbackGroup(
   if (own !== undefined || kind !== "general") return own;
   // A request for one provider's model has that one candidate (R9).
   if (asked.policy.fallback.general !== undefined || config.direct.has(asked.key)) return undefined;
+  // What was rejected on its merits goes to the fallback of its own kind or back to the caller (E1).
+  const last = history.attempts[history.attempts.length - 1];
+  if (last !== undefined && MERIT_CLASSES.has(last.error)) return undefined;
   for (const name of config.defaultFallbacks.get(asked.project) ?? []) {
     const group = unvisited(config, history, asked, name);
     if (group !== undefined) return group;

@@ -108,8 +108,12 @@ export function deploymentOf(group: Group | undefined, id: string): Deployment |
 const NOWHERE: readonly string[] = [];
 
 function isBenched(input: DecideInput, group: Group, deployment: Deployment): boolean {
-  const heeds = benchesAtAll(group.policy.bench);
-  return benchedUntil(input.health, group.key, heeds, deployment.scopes) > input.now;
+  return benchEnd(input, group, deployment) > input.now;
+}
+
+/** When the bench that a group sees on a deployment ends; not later than now where none stands. */
+export function benchEnd(input: DecideInput, group: Group, deployment: Deployment): EpochMs {
+  return benchedUntil(input.health, group.key, benchesAtAll(group.policy.bench), deployment.scopes);
 }
 
 /** Index in {@link STAGES}; `BENCHED` when only a bench can still stop it. */

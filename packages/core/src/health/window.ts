@@ -1,6 +1,6 @@
 import type { EpochMs } from "../domain/ports.ts";
 
-/** Most failures that one window remembers, whatever policies ask for. */
+/** Most failures that one window remembers: a `bench.failures` above it benches at this count. */
 export const MAX_WINDOW_FAILURES = 1_000;
 
 /**
