@@ -260,6 +260,17 @@ describe("endings", () => {
     expect(merged.benches.get("d:p/g:a/m")?.policy).toBeUndefined();
   });
 
+  it("B5 what another replica ended starts the window anew here too", () => {
+    const three = groups();
+    const failures = [0, 1, 2].map((at) => outcome(at, "server_error"));
+    const { state } = reduced(three, failures);
+    const other = removeBenches(state, "d:p/g:a/m", T0 + 10).state;
+    const told = { ...state, snapshot: mergeHealth(state.snapshot, other.snapshot) };
+    expect(until(reduced(three, [outcome(20, "server_error")], told).state, three)).toBe(0);
+    const again = [20, 21, 22].map((at) => outcome(at, "server_error"));
+    expect(until(reduced(three, again, told).state, three)).toBe(30_022);
+  });
+
   it("E2 a bench that a decision asked for stands, and none that is over is taken", () => {
     const asked: Bench = { ...manual, reason: "retry_after", group: "p/g" };
     const { state, transitions } = addBench(failed, asked, T0 + 10);

@@ -168,7 +168,7 @@ function countFailure(
   if (policy.failures > 0 && policy.on.has(error) && at > clearedAt) {
     const before = windows.get(key);
     const failure = { at, decision: outcome.decision };
-    const { window, reachedAt } = addFailure(before, failure, policy.failures, policy.windowMs);
+    const { window, reachedAt } = addFailure(before, failure, policy.failures, policy.windowMs, clearedAt);
     if (window !== before) windows = new Map(windows).set(key, window);
     if (reachedAt !== undefined) benches.push(make(policy.scope, "failures", reachedAt, policy.cooloffMs));
   }

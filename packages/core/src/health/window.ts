@@ -28,14 +28,18 @@ export interface WindowStep {
 /**
  * Adds a failure in order of time, for outcomes come late. A decision that the window holds already changes nothing
  * and reaches nothing: what it made was made the first time.
+ *
+ * @param clearedAt failures until then are void: a probe or a person, here or at another replica, ended the bench
  */
 export function addFailure(
   window: FailureWindow | undefined,
   failure: { readonly at: EpochMs; readonly decision: string },
   needed: number,
   windowMs: number,
+  clearedAt: EpochMs,
 ): WindowStep {
-  const known = window?.failures ?? [];
+  const all = window?.failures ?? [];
+  const known = clearedAt === 0 ? all : all.filter((one) => one.at > clearedAt);
   if (window !== undefined && known.some((one) => one.decision === failure.decision)) {
     return { window, reachedAt: undefined };
   }
