@@ -1,5 +1,5 @@
 export { benchToWire, entryFromWire, entryToWire } from "./benches.ts";
-export { findKey, secretOf } from "./caller-keys.ts";
+export { findKey, keyHashOf, secretOf } from "./caller-keys.ts";
 export { ConfigConflictError, FeedState } from "./config-feed.ts";
 export type { AppliedConfig, ConfigFeed, WritableConfigFeed } from "./config-feed.ts";
 export { errorClassFromWire, errorClassToWire } from "./error-classes.ts";

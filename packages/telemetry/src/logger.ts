@@ -22,7 +22,7 @@ export interface Logger {
 
 /** How long a line may wait in memory before it is written, ms. */
 const FLUSH_EVERY_MS = 200;
-const BUFFER_BYTES = 16_384;
+const BUFFER_BYTES = 8_192;
 
 /**
  * Writes JSON lines to stderr, or to `destination`. Lines are gathered and written together, at least every

@@ -23,7 +23,11 @@ export interface AttemptFailure {
 }
 
 /** The failure that a broken exchange is, before anything reached the caller. */
-export function exchangeFailure(error: ExchangeError, status: number | undefined, streams: boolean): AttemptFailure {
+export function exchangeFailure(
+  error: ExchangeError,
+  status: number | undefined,
+  streams: boolean,
+): AttemptFailure {
   return {
     error: classOf(error, streams),
     status,

@@ -1,8 +1,14 @@
-import type { TokenUsage, StreamReader } from "@switchyard/providers";
+import type { BodyEndpoint, StreamReader, TokenUsage } from "@switchyard/providers";
 import { recogniseError } from "@switchyard/providers";
-import type { Exchange, ExchangeError, ExchangeHandler, ExchangeHead, ExchangeRequest, Upstream } from "@switchyard/upstream";
+import type {
+  Exchange,
+  ExchangeError,
+  ExchangeHandler,
+  ExchangeHead,
+  ExchangeRequest,
+  Upstream,
+} from "@switchyard/upstream";
 import { readAnswer, streamReaderFor } from "./answers.ts";
-import type { AnswerEndpoint } from "./answers.ts";
 import { exchangeFailure } from "./attempt-failure.ts";
 import type { AttemptFailure } from "./attempt-failure.ts";
 import { concat, decodeText, headerOf } from "./bytes.ts";
@@ -20,7 +26,7 @@ const RECOGNISED_BYTES = 64 * 1024;
 export interface AttemptPlan {
   readonly exchange: ExchangeRequest;
   readonly family: string;
-  readonly endpoint: AnswerEndpoint;
+  readonly endpoint: BodyEndpoint;
   /** Take the usage chunk that the caller did not ask for out of the stream (P4). */
   readonly stripUsage: boolean;
   /** The embedding format the caller asked for. */
@@ -292,7 +298,13 @@ export class Attempt implements ExchangeHandler {
   #timeOut(message: string): void {
     if (this.#mode === "over" || this.#serving) return;
     this.#exchange?.abort();
-    this.#failed({ error: "timeout", status: undefined, retryAfterMs: undefined, message, answer: undefined });
+    this.#failed({
+      error: "timeout",
+      status: undefined,
+      retryAfterMs: undefined,
+      message,
+      answer: undefined,
+    });
   }
 
   #served(facts: ServedFacts): void {

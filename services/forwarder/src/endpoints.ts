@@ -1,7 +1,8 @@
 import type { Endpoint } from "@switchyard/core";
+import type { BodyEndpoint } from "@switchyard/providers";
 import { Endpoint as Wire } from "@switchyard/proto/config/v1/config";
 
-const POST_PATHS: ReadonlyMap<string, Endpoint> = new Map([
+const POST_PATHS: ReadonlyMap<string, BodyEndpoint> = new Map([
   ["/v1/chat/completions", "chat"],
   ["/v1/embeddings", "embeddings"],
   ["/v1/responses", "responses"],
@@ -19,8 +20,8 @@ const WIRE: Readonly<Record<Endpoint, Wire>> = {
 };
 
 /** The endpoint of a request, by method and path; undefined where there is none that routes. */
-export function endpointOf(method: string, path: string): Exclude<Endpoint, "native"> | undefined {
-  return method === "POST" ? (POST_PATHS.get(path) as Exclude<Endpoint, "native"> | undefined) : undefined;
+export function endpointOf(method: string, path: string): BodyEndpoint | undefined {
+  return method === "POST" ? POST_PATHS.get(path) : undefined;
 }
 
 export function endpointToWire(endpoint: Endpoint): Wire {

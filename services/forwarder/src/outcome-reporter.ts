@@ -2,11 +2,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import type { EventBus } from "@switchyard/bus";
 import { outcomeToWire, SUBJECTS } from "@switchyard/cluster";
 import type { Outcome } from "@switchyard/core";
-import {
-  OutcomeBatchSchema,
-  SuccessSumSchema,
-  UsageBatchSchema,
-} from "@switchyard/proto/events/v1/events";
+import { OutcomeBatchSchema, SuccessSumSchema, UsageBatchSchema } from "@switchyard/proto/events/v1/events";
 import type { Outcome as WireOutcome, SuccessSum, UsageEvent } from "@switchyard/proto/events/v1/events";
 
 /** Successes and usage are summed this long before they are published (contracts.md section 5). */

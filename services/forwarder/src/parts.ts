@@ -20,7 +20,7 @@ export function headPart(status: number, headers: readonly string[]): InferRespo
 }
 
 export function chunkPart(bytes: Uint8Array): InferResponse {
-  return { $typeName: RESPONSE, part: { case: "chunk", value: bytes as Uint8Array<ArrayBuffer> } };
+  return { $typeName: RESPONSE, part: { case: "chunk", value: bytes } };
 }
 
 /** The last part of an answer. */

@@ -16,12 +16,12 @@ import type {
   Refusal,
 } from "@switchyard/proto/routing/v1/routing_service";
 import type { BodyFacts } from "@switchyard/providers";
-import { Code, ConnectError, failure } from "@switchyard/rpc";
+import { Code, ConnectError, failure, readFailure, toConnectError } from "@switchyard/rpc";
 import type { Call, Sink } from "@switchyard/rpc";
 import type { ExchangeHead } from "@switchyard/upstream";
 import type { Account, Accounts } from "./accounts.ts";
 import { Attempt } from "./attempt.ts";
-import type { AttemptListener, ServedFacts } from "./attempt.ts";
+import type { AttemptListener, AttemptPlan, ServedFacts } from "./attempt.ts";
 import type { AttemptFailure, RealAnswer } from "./attempt-failure.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import { callerAnswer, errorEvent, servedHeaders } from "./answers.ts";
@@ -112,7 +112,7 @@ export class RequestRun implements AttemptListener {
     });
     this.#decidedAt = now;
     settle(
-      this.#deps.router.decide(request, this.#call),
+      () => this.#deps.router.decide(request, this.#call),
       (decided) => this.#onDecided(decided),
       (error) => this.#onUndecided(error),
     );
@@ -155,11 +155,19 @@ export class RequestRun implements AttemptListener {
 
   #begin(order: AttemptOrder): void {
     this.#attemptStartedAt = this.#deps.now();
-    const account: Account | undefined = this.#deps.accounts.find(order.provider);
-    const plan =
-      account === undefined ? undefined : planAttempt({ order, account, request: this.#request });
-    if (plan === undefined) {
-      this.#onNotReady(order);
+    const { accounts } = this.#deps;
+    const { ownKey } = this.#request;
+    const account: Account | undefined =
+      ownKey === undefined ? accounts.find(order.provider) : accounts.findFor(order.provider, ownKey.secret);
+    if (account === undefined) {
+      this.#onNotReady();
+      return;
+    }
+    let plan: AttemptPlan;
+    try {
+      plan = planAttempt(order, account, this.#request);
+    } catch (error) {
+      this.#onFault(error);
       return;
     }
     const gauge = this.#deps.metrics.inFlight(order.group, order.deployment);
@@ -203,7 +211,13 @@ export class RequestRun implements AttemptListener {
     this.#endAttempt(undefined, this.#status, undefined);
     const usage = facts.usage === undefined ? undefined : usageToWire(facts.usage);
     const costUsd = costOf(facts.usage, order.price);
-    const served = { group: order.group, deployment: order.deployment, model: facts.model ?? "", usage, costUsd };
+    const served = {
+      group: order.group,
+      deployment: order.deployment,
+      model: facts.model ?? "",
+      usage,
+      costUsd,
+    };
     this.#sink.send(trailerPart(served));
     if (usage !== undefined) this.#deps.reporter.usage(this.#usageEvent(served));
     this.#finish();
@@ -215,7 +229,8 @@ export class RequestRun implements AttemptListener {
     this.#finish(broken);
     if (event !== undefined) {
       // The provider said what is wrong in the caller's own dialect: its words go on as they are (P5).
-      this.#sink.send(chunkPart(errorEvent(event)));
+      const { facts, id } = this.#request;
+      this.#sink.send(chunkPart(errorEvent(facts.endpoint, statusOfClass(broken.error), event, id)));
       this.#sink.end();
       return;
     }
@@ -243,13 +258,25 @@ export class RequestRun implements AttemptListener {
         error: errorClassToWire(failed.error),
         status: failed.status ?? 0,
         durationMs: BigInt(ms),
-        ...(failed.retryAfterMs === undefined ? {} : { retryAfterMs: BigInt(Math.round(failed.retryAfterMs)) }),
+        ...(failed.retryAfterMs === undefined
+          ? {}
+          : { retryAfterMs: BigInt(Math.round(failed.retryAfterMs)) }),
       }),
     );
   }
 
-  #onNotReady(order: AttemptOrder): void {
-    this.#deps.accounts.reportMiss(order.provider);
+  /** Something that routing should not have let through: ours to mend, and nothing was sent. */
+  #onFault(error: unknown): void {
+    const { id } = this.#request;
+    this.#deps.logger.error("internal error", {
+      request: id,
+      error: error instanceof Error ? error.message : "unknown",
+    });
+    this.#fail(toConnectError(error));
+  }
+
+  /** R10: moves on, uses no attempt, benches nothing. */
+  #onNotReady(): void {
     this.#decide(create(FailedAttemptSchema, { error: errorClassToWire("not_ready"), durationMs: 0n }));
   }
 
@@ -260,7 +287,9 @@ export class RequestRun implements AttemptListener {
     }
     const metadata: Record<string, string> = {};
     if (refusal.retryAfterMs !== undefined) metadata["retry_after_ms"] = String(refusal.retryAfterMs);
-    this.#fail(failure(refusal.code, refusal.message, { status: refusal.status, metadata: this.#traced(metadata) }));
+    this.#fail(
+      failure(refusal.code, refusal.message, { status: refusal.status, metadata: this.#traced(metadata) }),
+    );
   }
 
   /** E7: the last provider's real answer. */
@@ -277,7 +306,7 @@ export class RequestRun implements AttemptListener {
     }
     const inStream = answer.status >= 200 && answer.status <= 299;
     const status = inStream ? statusOfClass(this.#answerError ?? "server_error") : answer.status;
-    const { headers, body } = callerAnswer(status, answer);
+    const { headers, body } = callerAnswer(this.#request.facts.endpoint, status, answer, this.#request.id);
     headers.push("x-ants-attempts", this.#log.header());
     this.#status = status;
     this.#finish();
@@ -292,7 +321,10 @@ export class RequestRun implements AttemptListener {
   }
 
   #fail(error: ConnectError): void {
-    this.#finish({ error: "rejected", message: error.rawMessage });
+    const { status, code } = readFailure(error);
+    this.#status = status;
+    this.#deps.metrics.refusal(code).inc();
+    this.#finish({ error: code, message: error.rawMessage });
     this.#sink.fail(error);
   }
 
@@ -333,7 +365,13 @@ export class RequestRun implements AttemptListener {
     return { ms: Math.max(0, Math.round(this.#deps.now() - this.#attemptStartedAt)) };
   }
 
-  #usageEvent(served: { group: string; deployment: string; model: string; usage: UsageEvent["usage"]; costUsd: number | undefined }): UsageEvent {
+  #usageEvent(served: {
+    group: string;
+    deployment: string;
+    model: string;
+    usage: UsageEvent["usage"];
+    costUsd: number | undefined;
+  }): UsageEvent {
     return create(UsageEventSchema, {
       requestId: this.#request.id,
       group: `${this.#order?.project ?? ""}/${served.group}`,

@@ -1,9 +1,17 @@
-/** Goes on with a value that may still be on its way; one that is there costs no turn of the event loop. */
+/**
+ * Goes on with what a call gives; a value that is there at once costs no turn of the event loop. What `onValue`
+ * throws goes to `onError` too: nobody else is there to hear of it.
+ */
 export function settle<T>(
-  value: T | Promise<T>,
+  call: () => T | Promise<T>,
   onValue: (value: T) => void,
   onError: (error: unknown) => void,
 ): void {
-  if (value instanceof Promise) value.then(onValue).catch(onError);
-  else onValue(value);
+  try {
+    const value = call();
+    if (value instanceof Promise) void value.then(onValue).catch(onError);
+    else onValue(value);
+  } catch (error) {
+    onError(error);
+  }
 }

@@ -83,7 +83,10 @@ function logTransitions(logger: Logger, transitions: readonly Transition[]): voi
 
 function countBenches(
   metrics: Metrics,
-  entries: Iterable<{ readonly policy: { scope: string } | undefined; readonly manual: { scope: string } | undefined }>,
+  entries: Iterable<{
+    readonly policy: { scope: string } | undefined;
+    readonly manual: { scope: string } | undefined;
+  }>,
 ): void {
   const counts = { deployment: 0, model: 0, provider: 0 };
   for (const { policy, manual } of entries) {
@@ -92,4 +95,3 @@ function countBenches(
   }
   for (const [scope, count] of Object.entries(counts)) metrics.benched(scope).set(count);
 }
-

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
-import { benchToWire, findKey, outcomeFromWire, secretOf } from "@switchyard/cluster";
+import { benchToWire, findKey, keyHashOf, outcomeFromWire, secretOf } from "@switchyard/cluster";
 import type { HealthReplica } from "@switchyard/cluster";
 import { activeBenches, deploymentScope, groupKey, modelScope, providerScope } from "@switchyard/core";
 import type { Bench, CallerKey, ConfigSnapshot } from "@switchyard/core";
@@ -56,9 +56,10 @@ export function createHealthRpc(deps: HealthRpcDeps): ServiceImpl<typeof HealthS
       return create(UnbenchResponseSchema, { wasBenched });
     },
     reportOutcomes: (request, call) => {
-      requireKey(deps.config(), call);
-      replica.observe(request.outcomes.map(outcomeFromWire));
-      return create(ReportOutcomesResponseSchema, { accepted: request.outcomes.length });
+      const key = requireKey(deps.config(), call);
+      const granted = request.outcomes.filter((outcome) => mayCall(key, outcome.group));
+      replica.observe(granted.map(outcomeFromWire));
+      return create(ReportOutcomesResponseSchema, { accepted: granted.length });
     },
   };
 }
@@ -80,8 +81,15 @@ function targetOf(scope: Scope | undefined): Pick<Bench, "key" | "scope"> {
   }
 }
 
+/** Whoever may not call a group has nothing to say about its deployments. */
+function mayCall(key: CallerKey, group: string): boolean {
+  const prefix = `${key.project}/`;
+  return group.startsWith(prefix) && key.grants.has(group.slice(prefix.length));
+}
+
 function requireKey(config: ConfigSnapshot | undefined, call: Call): CallerKey {
-  const key = config === undefined ? undefined : findKey(config, secretOf(call.header("authorization")));
+  const keyHash = keyHashOf(secretOf(call.header("authorization")));
+  const key = config === undefined ? undefined : findKey(config, keyHash);
   if (key === undefined) throw failure("invalid_api_key", "a known API key is needed", { status: 401 });
   return key;
 }

@@ -4,7 +4,10 @@ import { benchToWire, entryToWire } from "@switchyard/cluster";
 import { activeBenches } from "@switchyard/core";
 import type { HealthSnapshot } from "@switchyard/core";
 import { BenchEventSchema } from "@switchyard/proto/events/v1/events";
-import { BenchStateSchema, WatchBenchesResponseSchema } from "@switchyard/proto/health/v1/health_state_service";
+import {
+  BenchStateSchema,
+  WatchBenchesResponseSchema,
+} from "@switchyard/proto/health/v1/health_state_service";
 import type { WatchBenchesResponse } from "@switchyard/proto/health/v1/health_state_service";
 import { failure } from "@switchyard/rpc";
 import type { Call, Sink } from "@switchyard/rpc";

@@ -347,13 +347,13 @@ export const ReportOutcomesRequestSchema: GenMessage<ReportOutcomesRequest> = /*
   messageDesc(file_switchyard_health_v1_health_state_service, 12);
 
 /**
- * ReportOutcomesResponse says what was new.
+ * ReportOutcomesResponse says how many counted.
  *
  * @generated from message switchyard.health.v1.ReportOutcomesResponse
  */
 export type ReportOutcomesResponse = Message<"switchyard.health.v1.ReportOutcomesResponse"> & {
   /**
-   * How many had not been seen before.
+   * How many were taken in.
    *
    * @generated from field: uint32 accepted = 1;
    */
@@ -414,7 +414,8 @@ export const HealthStateService: GenService<{
     output: typeof UnbenchResponseSchema;
   },
   /**
-   * ReportOutcomes is for callers who use decisions and make the calls themselves.
+   * ReportOutcomes is for callers who use decisions and make the calls themselves. Outcomes of groups that the
+   * caller's key may not call are left out.
    *
    * @generated from rpc switchyard.health.v1.HealthStateService.ReportOutcomes
    */

@@ -1,0 +1,3 @@
+export type { ForwarderDeps } from "./deps.ts";
+export { createForwarder } from "./forwarder.ts";
+export type { Forwarder } from "./forwarder.ts";

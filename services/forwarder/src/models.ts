@@ -1,0 +1,65 @@
+import type { GroupSummary, RoutingService } from "@switchyard/proto/routing/v1/routing_service";
+import { ListGroupsRequestSchema } from "@switchyard/proto/routing/v1/routing_service";
+import { create } from "@bufbuild/protobuf";
+import type { InferRequest, InferResponse } from "@switchyard/proto/inference/v1/inference_service";
+import { failure, toConnectError } from "@switchyard/rpc";
+import type { Call, ServiceImpl, Sink } from "@switchyard/rpc";
+import { chunkPart, headPart } from "./parts.ts";
+import { settle } from "./settle.ts";
+
+const LIST = "/v1/models";
+const ONE = "/v1/models/";
+/** Groups have no age of their own, and clients want a whole number. */
+const CREATED = 1_700_000_000;
+
+/** Whether the path is the list of models or one of them. */
+export function isModelsPath(path: string): boolean {
+  return path === LIST || path.startsWith(ONE);
+}
+
+/** Answers with the groups that the caller's key may call, in OpenAI's shape. */
+export function serveModels(
+  router: ServiceImpl<typeof RoutingService>,
+  request: InferRequest,
+  sink: Sink<InferResponse>,
+  call: Call,
+): void {
+  const fail = (error: unknown): void => sink.fail(toConnectError(error));
+  settle(
+    () => router.listGroups(create(ListGroupsRequestSchema), call),
+    ({ groups }) => {
+      const body = request.path === LIST ? list(groups) : one(groups, nameIn(request.path));
+      sink.send(headPart(200, ["content-type", "application/json"]));
+      sink.send(chunkPart(new TextEncoder().encode(JSON.stringify(body))));
+      sink.end();
+    },
+    fail,
+  );
+}
+
+function list(groups: readonly GroupSummary[]): object {
+  return { object: "list", data: groups.map(toModel) };
+}
+
+function one(groups: readonly GroupSummary[], name: string): object {
+  const group = groups.find((candidate) => candidate.name === name);
+  if (group === undefined) {
+    throw failure("not_found", `the model '${name}' does not exist or this key may not call it`, {
+      status: 404,
+    });
+  }
+  return toModel(group);
+}
+
+function toModel(group: GroupSummary): object {
+  return { id: group.name, object: "model", created: CREATED, owned_by: group.project };
+}
+
+function nameIn(path: string): string {
+  const raw = path.slice(ONE.length);
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    return raw;
+  }
+}

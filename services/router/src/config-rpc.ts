@@ -1,0 +1,82 @@
+import { create } from "@bufbuild/protobuf";
+import { ConfigConflictError, findKey, keyHashOf, secretOf } from "@switchyard/cluster";
+import type { ConfigFeed, WritableConfigFeed } from "@switchyard/cluster";
+import { diffConfigs, validateConfig } from "@switchyard/config";
+import type { ConfigSnapshot } from "@switchyard/core";
+import {
+  ApplyConfigResponseSchema,
+  GetConfigResponseSchema,
+} from "@switchyard/proto/admin/v1/config_service";
+import type { ConfigService } from "@switchyard/proto/admin/v1/config_service";
+import { ConfigSchema } from "@switchyard/proto/config/v1/config";
+import { failure } from "@switchyard/rpc";
+import type { Call, ServiceImpl } from "@switchyard/rpc";
+import type { Logger } from "@switchyard/telemetry";
+
+export interface ConfigRpcDeps {
+  readonly feed: ConfigFeed;
+  /** Absent where the config can't be written: on the embedded bus the file is the truth. */
+  readonly writable: WritableConfigFeed | undefined;
+  readonly current: () => ConfigSnapshot | undefined;
+  readonly logger: Logger;
+}
+
+/** `ConfigService`: reads and replaces the stored config. */
+export function createConfigRpc(deps: ConfigRpcDeps): ServiceImpl<typeof ConfigService> {
+  return {
+    getConfig: (_request, call) => {
+      requireAdmin(deps.current(), call);
+      const applied = deps.feed.current();
+      return create(GetConfigResponseSchema, {
+        config: applied?.config ?? create(ConfigSchema),
+        revision: BigInt(applied?.revision ?? 0),
+        hash: deps.current()?.hash ?? "",
+      });
+    },
+    applyConfig: async (request, call) => {
+      const by = requireAdmin(deps.current(), call);
+      const next = request.config ?? create(ConfigSchema);
+      const { faults, warnings } = validateConfig(next);
+      if (faults.length > 0) {
+        throw failure("invalid_request", faults.map(String).join("\n"), { status: 400 });
+      }
+      const applied = deps.feed.current();
+      const changes = diffConfigs(applied?.config ?? create(ConfigSchema), next);
+      const answer = {
+        revision: BigInt(applied?.revision ?? 0),
+        changes: [...changes],
+        warnings: warnings.map(String),
+      };
+      if (request.dryRun || changes.length === 0) return create(ApplyConfigResponseSchema, answer);
+      if (deps.writable === undefined) {
+        throw failure("invalid_request", "this router's config is its file: edit it, it is watched", {
+          status: 400,
+        });
+      }
+      const expected = request.expectedRevision === undefined ? undefined : Number(request.expectedRevision);
+      try {
+        const { revision } = await deps.writable.apply(next, by, expected);
+        deps.logger.info("config applied", { revision, by, changes: changes.length });
+        return create(ApplyConfigResponseSchema, { ...answer, revision: BigInt(revision) });
+      } catch (error) {
+        if (error instanceof ConfigConflictError) {
+          throw failure("invalid_request", error.message, { status: 409, cause: error });
+        }
+        throw failure("upstream_unavailable", "the config store can't be reached", {
+          status: 503,
+          cause: error,
+        });
+      }
+    },
+  };
+}
+
+function requireAdmin(config: ConfigSnapshot | undefined, call: Call): string {
+  const keyHash = keyHashOf(secretOf(call.header("authorization")));
+  const key = config === undefined ? undefined : findKey(config, keyHash);
+  if (key === undefined) throw failure("invalid_api_key", "a known API key is needed", { status: 401 });
+  if (!key.roles.has("account_admin")) {
+    throw failure("model_not_allowed", "the key of an account admin is needed", { status: 403 });
+  }
+  return key.name;
+}

@@ -1,0 +1,194 @@
+import { randomUUID } from "node:crypto";
+import { findKey, keyHashOf, outcomeFromWire, secretOf } from "@switchyard/cluster";
+import type { HealthReplica } from "@switchyard/cluster";
+import { decide, EMPTY_HISTORY } from "@switchyard/core";
+import type { ConfigSnapshot, Decided, History, RequestFacts } from "@switchyard/core";
+import type {
+  DecideRequest,
+  DecideResponse,
+  RequestFacts as WireFacts,
+} from "@switchyard/proto/routing/v1/routing_service";
+import { failure } from "@switchyard/rpc";
+import type { Call } from "@switchyard/rpc";
+import type { ConfigHistory } from "./config-history.ts";
+import { openContinuation, sealContinuation } from "./continuation.ts";
+import type { Resumed } from "./continuation.ts";
+import type { Ledger } from "./ledger.ts";
+import { decisionToWire, endpointFromWire, explanationToWire } from "./messages.ts";
+import type { Seal } from "./seal.ts";
+
+export interface DeciderDeps {
+  readonly configs: ConfigHistory;
+  readonly health: HealthReplica;
+  readonly ledger: Ledger;
+  readonly seal: Seal;
+  readonly now: () => number;
+  /** An unsigned 32-bit integer, a new one each time. */
+  readonly seed: () => number;
+}
+
+const NOTHING: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+
+/** Decides, and applies what a decision changes, in one turn. */
+export class Decider {
+  readonly #deps: DeciderDeps;
+
+  constructor(deps: DeciderDeps) {
+    this.#deps = deps;
+  }
+
+  decide(request: DecideRequest, call: Call): DecideResponse {
+    const { health, ledger, seal } = this.#deps;
+    const now = this.#deps.now();
+    if (request.outcomes.length > 0) health.observe(request.outcomes.map(outcomeFromWire));
+    const keyHash = keyHashOf(secretOf(call.header("authorization")));
+    const resumed = this.#resume(request, keyHash, now);
+    const current = this.#config();
+    const config = resumed === undefined ? current : (this.#deps.configs.at(resumed.revision) ?? current);
+    if (resumed !== undefined) this.#learn(resumed, request);
+
+    const known: Known = {
+      requestId: resumed?.requestId ?? request.facts?.id ?? "",
+      keyHash,
+      revision: config.revision,
+      seed: resumed?.seed ?? this.#deps.seed(),
+      arrivedAt: resumed?.arrivedAt ?? now - Number(request.facts?.elapsedMs ?? 0n),
+      history: resumed?.history ?? EMPTY_HISTORY,
+    };
+    const decisionId = randomUUID();
+    const key = findKey(config, keyHash);
+    const decided = decide({
+      config,
+      health: health.snapshot,
+      load: ledger.load(),
+      request: { facts: factsOf(request.facts, known, now), key },
+      history: known.history,
+      now,
+      seed: known.seed,
+      decisionId,
+      explain: request.explain,
+    });
+    ledger.apply(decided.effects);
+    for (const effect of decided.effects) if (effect.kind === "bench") health.bench(effect.bench);
+    return respond({ decided, decisionId, known: { ...known, history: decided.history }, now, seal, key });
+  }
+
+  /** Decides on the same path as {@link decide} and changes nothing (R8). */
+  explain(facts: WireFacts | undefined, seed: number | undefined, call: Call): DecideResponse {
+    const now = this.#deps.now();
+    const config = this.#config();
+    const keyHash = keyHashOf(secretOf(call.header("authorization")));
+    const key = findKey(config, keyHash);
+    const known: Known = {
+      requestId: facts?.id ?? "",
+      keyHash,
+      revision: config.revision,
+      seed: seed ?? this.#deps.seed(),
+      arrivedAt: now - Number(facts?.elapsedMs ?? 0n),
+      history: EMPTY_HISTORY,
+    };
+    const decisionId = randomUUID();
+    const decided = decide({
+      config,
+      health: this.#deps.health.snapshot,
+      load: this.#deps.ledger.load(),
+      request: { facts: factsOf(facts, known, now), key },
+      history: EMPTY_HISTORY,
+      now,
+      seed: known.seed,
+      decisionId,
+      explain: true,
+    });
+    return respond({ decided, decisionId, known, now, seal: undefined, key });
+  }
+
+  #config(): ConfigSnapshot {
+    const config = this.#deps.configs.current;
+    if (config === undefined) {
+      throw failure("upstream_unavailable", "this router has no config yet", { status: 503 });
+    }
+    return config;
+  }
+
+  #resume(request: DecideRequest, keyHash: string, now: number): Resumed | undefined {
+    if (request.continuation.length === 0) return undefined;
+    if (request.failed === undefined) {
+      throw failure("invalid_request", "failed: say how the attempt ended that the continuation asked for", {
+        status: 400,
+      });
+    }
+    const resumed = openContinuation(this.#deps.seal, request.continuation, request.failed, now);
+    if (resumed === undefined || resumed.keyHash !== keyHash) {
+      throw failure("invalid_request", "continuation: it was not given to this caller by this cluster", {
+        status: 400,
+      });
+    }
+    return resumed;
+  }
+
+  /** B6: what this router's own callers met counts here at once, also while the bus is away. */
+  #learn(resumed: Resumed, request: DecideRequest): void {
+    const { failed } = resumed;
+    if (failed === undefined) return;
+    this.#deps.health.observe([
+      {
+        decision: failed.decision,
+        group: failed.group,
+        deployment: failed.deployment,
+        error: failed.error,
+        status: failed.status,
+        retryAfterMs: failed.retryAfterMs,
+        decidedAt: resumed.decidedAt,
+        at: failed.endedAt,
+        probe: resumed.lastResort,
+        ownKey: (request.facts?.ownKeyProvider ?? "") !== "",
+      },
+    ]);
+  }
+}
+
+type Known = Pick<Resumed, "requestId" | "keyHash" | "revision" | "seed" | "arrivedAt" | "history">;
+
+function factsOf(wire: WireFacts | undefined, known: Known, now: number): RequestFacts {
+  return {
+    id: known.requestId,
+    endpoint: endpointFromWire(wire?.endpoint ?? 0),
+    path: wire?.path ?? "",
+    model: wire === undefined || wire.model === "" ? undefined : wire.model,
+    stream: wire?.stream ?? false,
+    bodyBytes: Number(wire?.bodyBytes ?? 0n),
+    storedResponse: false,
+    ownKeyProvider:
+      wire === undefined || wire.ownKeyProvider === "" ? undefined : wire.ownKeyProvider.toLowerCase(),
+    arrivedAt: known.arrivedAt,
+    deadline: wire?.deadlineMs === undefined ? undefined : now + Number(wire.deadlineMs),
+  };
+}
+
+function respond(parts: {
+  readonly decided: Decided;
+  readonly decisionId: string;
+  readonly known: Known & { readonly history: History };
+  readonly now: number;
+  /** Absent: no continuation is given. */
+  readonly seal: Seal | undefined;
+  readonly key: { readonly name: string; readonly team: string | undefined } | undefined;
+}): DecideResponse {
+  const { decided, decisionId, known, seal } = parts;
+  const { decision } = decided;
+  const response: DecideResponse = {
+    $typeName: "switchyard.routing.v1.DecideResponse",
+    decision: decisionToWire(decided, decisionId),
+    // Made when it is read: within one process only a request that fails ever reads it.
+    get continuation() {
+      if (decision.kind !== "attempt" || seal === undefined) return NOTHING;
+      return sealContinuation(seal, known, { decisionId, decision, decidedAt: parts.now });
+    },
+    lastOutcome: decided.lastOutcome ?? "",
+    configRevision: BigInt(known.revision),
+    keyName: parts.key?.name ?? "",
+    team: parts.key?.team ?? "",
+  };
+  if (decided.explanation !== undefined) response.explanation = explanationToWire(decided.explanation);
+  return response;
+}

@@ -1,0 +1,2 @@
+export { createRouter } from "./router.ts";
+export type { Router, RouterDeps } from "./router.ts";
