@@ -1,0 +1,242 @@
+import type { InferenceService, InferRequest } from "@switchyard/proto/inference/v1/inference_service";
+import { CallContext, type ServiceImpl, toConnectError } from "@switchyard/rpc";
+import type { Logger, Metrics } from "@switchyard/telemetry";
+import type { Admission } from "./admission.ts";
+import { Answer } from "./answer.ts";
+import { type BodyFault, BodyReader } from "./body-reader.ts";
+import { type Coding, readCodings } from "./codings.ts";
+import { Inflation } from "./inflation.ts";
+import type { FacadeRequest, FacadeResponse } from "./messages.ts";
+import { OVERLOADED, type Refusal, refusal } from "./refusal.ts";
+import type { RequestHead } from "./request-head.ts";
+import type { Face } from "./routes.ts";
+
+/** What all exchanges of a server share. */
+export interface ExchangeHost {
+  readonly inference: ServiceImpl<typeof InferenceService>;
+  readonly admission: Admission;
+  readonly maxBodyBytes: number;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly active: Set<Exchange>;
+  /** No request follows on any connection. */
+  readonly closing: boolean;
+  /** Called when an exchange is over, however it ended. */
+  left(exchange: Exchange): void;
+}
+
+/** The parts of a request that the server has found out. */
+export interface Target {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly face: Face;
+  readonly head: RequestHead;
+  readonly requestId: string;
+}
+
+/** As much of an unwanted body is read and dropped so that the caller can read its refusal, bytes. */
+const MAX_DISCARDED = 256 * 1024 * 1024;
+
+/** One request and its answer: reads the body within bounds, makes the call, and ends it when the caller leaves. */
+export class Exchange {
+  readonly #host: ExchangeHost;
+  readonly #request: FacadeRequest;
+  readonly #response: FacadeResponse;
+  readonly #target: Target;
+  readonly answer: Answer;
+  #wire: BodyReader | undefined;
+  #decoded: BodyReader | undefined;
+  #codings: readonly Coding[] = [];
+  #inflation: Inflation | undefined;
+  #call: CallContext | undefined;
+  #discarded = 0;
+  #entered = false;
+  #over = false;
+
+  constructor(host: ExchangeHost, request: FacadeRequest, response: FacadeResponse, target: Target) {
+    this.#host = host;
+    this.#request = request;
+    this.#response = response;
+    this.#target = target;
+    this.answer = new Answer(response, target.face, target.requestId, request.method === "HEAD");
+    this.answer.lastOnConnection = host.closing;
+    request.exchange = this;
+    response.exchange = this;
+    host.active.add(this);
+    response.on("close", onClose);
+    response.on("timeout", onTimeout);
+    // A response that waits behind another on its connection has no socket that could tell it.
+    if (response.socket === null) request.socket.once("close", () => this.onClose());
+  }
+
+  get socket(): FacadeRequest["socket"] {
+    return this.#request.socket;
+  }
+
+  /** Reads the body and calls. `awaitsContinue`: the caller sends its body only when told to. */
+  run(awaitsContinue: boolean): void {
+    const { head } = this.#target;
+    if (!this.#host.admission.enter()) {
+      this.refuse(OVERLOADED, awaitsContinue);
+      return;
+    }
+    this.#entered = true;
+    const codings = readCodings(head.contentEncoding);
+    if (codings === undefined) {
+      this.refuse(UNSUPPORTED_ENCODING, awaitsContinue);
+    } else if (head.contentLength !== undefined && head.contentLength > this.#host.maxBodyBytes) {
+      this.refuse(this.#tooLarge(), awaitsContinue);
+    } else if (!this.#hasBody()) {
+      this.#infer(new Uint8Array(0));
+    } else {
+      this.#codings = codings;
+      this.#wire = new BodyReader(head.contentLength, this.#host.maxBodyBytes, this.#host.admission);
+      if (awaitsContinue) this.#response.writeContinue();
+      this.#request.on("data", onData);
+      this.#request.on("end", onEnd);
+    }
+  }
+
+  /** Refuses by the facade itself. `close`: the connection cannot be used any more. */
+  refuse(cause: Refusal, close = false): void {
+    if (this.answer.over) return;
+    this.#host.metrics.refusal(cause.code).inc();
+    const { method, requestId } = this.#target;
+    this.#host.logger.info("request refused", {
+      request_id: requestId,
+      method,
+      status: cause.status,
+      code: cause.code,
+    });
+    if (close) this.answer.lastOnConnection = true;
+    this.answer.refuse(cause);
+    this.#call?.cancel();
+    // What the caller is still sending is read on and dropped: closing at once would reset the answer away.
+    if (this.#wire === undefined && this.#hasBody()) this.#request.on("data", onData);
+    this.#wire?.release();
+    this.#decoded?.release();
+  }
+
+  onData(piece: Buffer): void {
+    if (this.#over || this.answer.over) {
+      this.#discarded += piece.length;
+      if (this.#discarded > MAX_DISCARDED) this.#request.socket.destroy();
+      return;
+    }
+    const fault = this.#wire?.push(piece);
+    if (fault !== undefined) this.refuse(this.#refusalOf(fault));
+  }
+
+  onEnd(): void {
+    const wire = this.#wire;
+    if (this.answer.over || wire === undefined) return;
+    const body = wire.take();
+    if (this.#codings.length === 0 || body.length === 0) {
+      this.#infer(body);
+      return;
+    }
+    const decoded = new BodyReader(undefined, this.#host.maxBodyBytes, this.#host.admission);
+    this.#decoded = decoded;
+    this.#inflation = new Inflation(this.#codings, this.#host.maxBodyBytes, decoded, (fault) => {
+      this.#inflation = undefined;
+      wire.release();
+      if (this.answer.over) return;
+      if (fault === undefined) this.#infer(decoded.take());
+      else this.refuse(this.#refusalOf(fault));
+    });
+    this.#inflation.run(body);
+  }
+
+  /** No byte went either way for the server's time-out. Waiting for the answer is not the caller's fault. */
+  onTimeout(): void {
+    if (this.#wire !== undefined && !this.#request.complete && !this.answer.over) {
+      this.refuse(STALLED_BODY, true);
+    } else if (this.#request.socket.writableLength > 0) {
+      this.#host.logger.info("caller takes no bytes: dropped", { request_id: this.#target.requestId });
+      this.#request.socket.destroy();
+    }
+  }
+
+  onClose(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.answer.abandon();
+    if (!this.#response.writableFinished) this.#call?.cancel();
+    this.#inflation?.destroy();
+    this.#wire?.release();
+    this.#decoded?.release();
+    if (this.#entered) this.#host.admission.leave();
+    this.#host.active.delete(this);
+    this.#host.left(this);
+  }
+
+  #hasBody(): boolean {
+    const { contentLength, chunked } = this.#target.head;
+    return chunked || (contentLength !== undefined && contentLength > 0);
+  }
+
+  #infer(body: Uint8Array): void {
+    const { method, path, query, head, requestId } = this.#target;
+    const call =
+      head.key === undefined
+        ? new CallContext()
+        : new CallContext({ headers: { authorization: `Bearer ${head.key}` } });
+    this.#call = call;
+    const request: InferRequest = {
+      $typeName: "switchyard.inference.v1.InferRequest",
+      method,
+      path,
+      query,
+      headers: head.headers,
+      requestId,
+      body,
+    };
+    try {
+      this.#host.inference.infer(request, this.answer, call);
+    } catch (error) {
+      const fields = { request_id: requestId, error: error instanceof Error ? error.name : typeof error };
+      this.#host.logger.error("inference threw", fields);
+      this.answer.fail(toConnectError(error));
+    }
+  }
+
+  #refusalOf(fault: BodyFault): Refusal {
+    if (fault === "too_large") return this.#tooLarge();
+    return fault === "overloaded" ? OVERLOADED : DAMAGED;
+  }
+
+  #tooLarge(): Refusal {
+    const { maxBodyBytes } = this.#host;
+    return refusal(413, "request_too_large", `the request body is over the limit of ${maxBodyBytes} bytes`);
+  }
+}
+
+const UNSUPPORTED_ENCODING = refusal(
+  415,
+  "unsupported_encoding",
+  "this Content-Encoding is not known; gzip, br, deflate, zstd and identity are",
+  { "accept-encoding": "gzip, br, deflate, zstd" },
+);
+const DAMAGED = refusal(
+  400,
+  "invalid_encoding",
+  "the request body does not decompress by its Content-Encoding",
+);
+const STALLED_BODY = refusal(408, "invalid_request", "the request body stopped coming");
+
+function onData(this: FacadeRequest, piece: Buffer): void {
+  this.exchange?.onData(piece);
+}
+
+function onEnd(this: FacadeRequest): void {
+  this.exchange?.onEnd();
+}
+
+function onClose(this: FacadeResponse): void {
+  this.exchange?.onClose();
+}
+
+function onTimeout(this: FacadeResponse): void {
+  this.exchange?.onTimeout();
+}

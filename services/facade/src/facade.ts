@@ -1,0 +1,207 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { InferenceService } from "@switchyard/proto/inference/v1/inference_service";
+import type { ServiceImpl } from "@switchyard/rpc";
+import type { Logger, Metrics } from "@switchyard/telemetry";
+import { Admission } from "./admission.ts";
+import { answerBrokenRequest } from "./broken-request.ts";
+import { Exchange, type ExchangeHost } from "./exchange.ts";
+import {
+  MAX_HEADER_BYTES,
+  MAX_HEADERS,
+  MAX_PATH,
+  MAX_QUERY,
+  type ServerLimits,
+  serverLimits,
+} from "./limits.ts";
+import { FacadeRequest, FacadeResponse } from "./messages.ts";
+import { type Refusal, refusal } from "./refusal.ts";
+import { readRequestHead } from "./request-head.ts";
+import { faceOf, findNativeRoute, findRoute, type Route, splitTarget, suggestPath } from "./routes.ts";
+
+export interface FacadeOptions extends Partial<ServerLimits> {
+  /** Where every request goes: the forwarder itself, or a client of it. */
+  readonly inference: ServiceImpl<typeof InferenceService>;
+  /** Most bytes of one request body, compressed and decoded. */
+  readonly maxBodyBytes: number;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Paths of native endpoints by the config in force; asked only for paths that are not the facade's own. */
+  readonly nativePaths?: (() => readonly string[]) | undefined;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Lets several processes share the port. */
+  readonly reusePort?: boolean | undefined;
+}
+
+/** The HTTP face: sizes, encodings, dialects' error shapes and streaming, and nothing of what is behind. */
+export interface Facade {
+  /** Resolves to `host:port`; rejects with one line that names the address. */
+  listen(options: ListenOptions): Promise<string>;
+  /**
+   * Drains: no new connection, idle ones close at once, running requests and streams finish. What still runs after
+   * `graceMs` gets an error in its dialect and its connection is closed.
+   */
+  close(graceMs: number): Promise<void>;
+}
+
+/** How long callers have to take the last words of a drain, ms. */
+const LAST_WORDS_MS = 200;
+
+const NO_PATHS = (): readonly string[] => [];
+const SHUTTING_DOWN = refusal(503, "overloaded", "the gateway is shutting down; try again");
+
+/** Creates the HTTP face; it serves after `listen`. */
+export function createFacade(options: FacadeOptions): Facade {
+  return new HttpFacade(options);
+}
+
+class HttpFacade implements Facade, ExchangeHost {
+  readonly inference: ServiceImpl<typeof InferenceService>;
+  readonly maxBodyBytes: number;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly admission: Admission;
+  readonly active = new Set<Exchange>();
+  closing = false;
+  readonly #nativePaths: () => readonly string[];
+  readonly #server: Server<typeof FacadeRequest, typeof FacadeResponse>;
+  readonly #sockets = new Set<Socket>();
+
+  constructor(options: FacadeOptions) {
+    this.inference = options.inference;
+    this.maxBodyBytes = options.maxBodyBytes;
+    this.logger = options.logger;
+    this.metrics = options.metrics;
+    this.#nativePaths = options.nativePaths ?? NO_PATHS;
+    const limits = serverLimits(options.maxBodyBytes, options);
+    this.admission = new Admission(limits.maxConcurrentRequests, limits.maxBufferedBytes);
+    const server = createServer({
+      IncomingMessage: FacadeRequest,
+      ServerResponse: FacadeResponse,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      // Beyond what the `Keep-Alive` header tells: a request that is on its way at the end still finds the socket open.
+      keepAliveTimeoutBuffer: 5000,
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      connectionsCheckingInterval: 5000,
+      noDelay: true,
+    });
+    server.timeout = limits.stallTimeoutMs;
+    server.on("request", (request, response) => this.#serve(request, response, false));
+    server.on("checkContinue", (request, response) => this.#serve(request, response, true));
+    server.on("clientError", (error, socket) => this.#onClientError(error, socket as Socket));
+    server.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
+    });
+    this.#server = server;
+  }
+
+  async listen({ host, port, reusePort = false }: ListenOptions): Promise<string> {
+    const server = this.#server;
+    await new Promise<void>((resolve, reject) => {
+      const onError = (error: NodeJS.ErrnoException): void => {
+        const why =
+          error.code === "EADDRINUSE"
+            ? "is already in use"
+            : `can't be listened on (${error.code ?? error.message})`;
+        reject(new Error(`http address ${host}:${port} ${why}`, { cause: error }));
+      };
+      server.once("error", onError);
+      server.listen({ host, port, reusePort, backlog: 1024 }, () => {
+        server.off("error", onError);
+        resolve();
+      });
+    });
+    server.on("error", (error) => this.logger.error("http server", { error: error.name }));
+    const { address, port: bound } = server.address() as AddressInfo;
+    return `${address.includes(":") ? `[${address}]` : address}:${bound}`;
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.closing = true;
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    const busy = new Set<Socket>();
+    for (const exchange of this.active) {
+      exchange.answer.lastOnConnection = true;
+      busy.add(exchange.socket);
+    }
+    for (const socket of this.#sockets) if (!busy.has(socket)) socket.destroy();
+    const grace = setTimeout(() => this.#stop(), graceMs);
+    await closed;
+    clearTimeout(grace);
+  }
+
+  left(exchange: Exchange): void {
+    if (!this.closing) return;
+    for (const other of this.active) if (other.socket === exchange.socket) return;
+    // Streams that began before the drain told their callers nothing of the connection's end.
+    exchange.socket.destroySoon();
+  }
+
+  #stop(): void {
+    for (const exchange of this.active) exchange.refuse(SHUTTING_DOWN, true);
+    setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, LAST_WORDS_MS);
+  }
+
+  #serve(request: FacadeRequest, response: FacadeResponse, awaitsContinue: boolean): void {
+    const { path, query } = splitTarget(request.url ?? "/");
+    const head = readRequestHead(request.rawHeaders);
+    const method = request.method ?? "GET";
+    const route = findRoute(path) ?? findNativeRoute(path, this.#nativePaths());
+    const exchange = new Exchange(this, request, response, {
+      // The answer to a HEAD is that to a GET without its body, which node:http leaves out.
+      method: method === "HEAD" ? "GET" : method,
+      path,
+      query,
+      face: route?.face ?? faceOf(path),
+      head,
+      requestId: head.requestId ?? randomUUID(),
+    });
+    const cause = refuseTarget(route, method, path) ?? refuseSizes(path, query, head.headers.length);
+    if (cause === undefined) exchange.run(awaitsContinue);
+    else exchange.refuse(cause, awaitsContinue);
+  }
+
+  #onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    let open: Exchange | undefined;
+    for (const exchange of this.active) if (exchange.socket === socket) open = exchange;
+    answerBrokenRequest(error, socket, open, this.metrics, this.logger);
+  }
+}
+
+function refuseTarget(route: Route | undefined, method: string, path: string): Refusal | undefined {
+  if (route === undefined) return refusal(404, "not_found", notFoundMessage(path));
+  const { allow } = route;
+  if (allow === undefined || allow.includes(method)) return undefined;
+  const methods = allow.join(", ");
+  return refusal(405, "method_not_allowed", `this path takes ${methods}`, { allow: methods });
+}
+
+function refuseSizes(path: string, query: string, headers: number): Refusal | undefined {
+  if (path.length > MAX_PATH || query.length > MAX_QUERY) {
+    return refusal(
+      400,
+      "invalid_request",
+      `path or query is longer than ${MAX_PATH} or ${MAX_QUERY} characters`,
+    );
+  }
+  if (headers > MAX_HEADERS) return refusal(431, "invalid_request", `more than ${MAX_HEADERS} header lines`);
+  return undefined;
+}
+
+function notFoundMessage(path: string): string {
+  const right = suggestPath(path);
+  if (right !== undefined) return `no such path; did you mean ${right}? The base URL ends in /v1, once`;
+  return "no such path; the API is under /v1, such as /v1/chat/completions";
+}
