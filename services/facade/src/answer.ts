@@ -133,7 +133,9 @@ export class Answer implements Sink<InferResponse> {
     const ending = this.#state === "ending";
     if (!this.started && !this.#writeHead(ending)) return;
     if (this.#noBodyNow()) this.#drop();
-    if (this.#waiting > 0 && !this.#writePieces(ending)) return;
+    if (this.#waiting > 0) {
+      if (!this.#writePieces(ending)) return;
+    } else if (!ending) this.#response.flushHeaders();
     if (ending) this.#finish();
     else this.drained();
   }

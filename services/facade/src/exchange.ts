@@ -19,6 +19,8 @@ export interface ExchangeHost {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly active: Set<Exchange>;
+  /** Those whose response waited behind another when it was made: it has no socket that tells it of its end. */
+  readonly pipelined: Set<Exchange>;
   /** No request follows on any connection. */
   readonly closing: boolean;
   /** Called when an exchange is over, however it ended. */
@@ -66,8 +68,7 @@ export class Exchange {
     host.active.add(this);
     response.on("close", onClose);
     response.on("timeout", onTimeout);
-    // A response that waits behind another on its connection has no socket that could tell it.
-    if (response.socket === null) request.socket.once("close", () => this.onClose());
+    if (response.socket === null) host.pipelined.add(this);
   }
 
   get socket(): FacadeRequest["socket"] {
@@ -158,6 +159,7 @@ export class Exchange {
     }
   }
 
+  /** The answer is out, or the caller left. */
   onClose(): void {
     if (this.#over) return;
     this.#over = true;
@@ -168,6 +170,7 @@ export class Exchange {
     this.#decoded?.release();
     if (this.#entered) this.#host.admission.leave();
     this.#host.active.delete(this);
+    if (this.#host.pipelined.size > 0) this.#host.pipelined.delete(this);
     this.#host.left(this);
   }
 

@@ -67,6 +67,7 @@ class HttpFacade implements Facade, ExchangeHost {
   readonly metrics: Metrics;
   readonly admission: Admission;
   readonly active = new Set<Exchange>();
+  readonly pipelined = new Set<Exchange>();
   closing = false;
   readonly #nativePaths: () => readonly string[];
   readonly #server: Server<typeof FacadeRequest, typeof FacadeResponse>;
@@ -98,7 +99,10 @@ class HttpFacade implements Facade, ExchangeHost {
     server.on("clientError", (error, socket) => this.#onClientError(error, socket as Socket));
     server.on("connection", (socket) => {
       this.#sockets.add(socket);
-      socket.on("close", () => this.#sockets.delete(socket));
+      socket.on("close", () => {
+        this.#sockets.delete(socket);
+        for (const exchange of this.pipelined) if (exchange.socket === socket) exchange.onClose();
+      });
     });
     this.#server = server;
   }
@@ -129,11 +133,9 @@ class HttpFacade implements Facade, ExchangeHost {
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });
-    const busy = new Set<Socket>();
-    for (const exchange of this.active) {
-      exchange.answer.lastOnConnection = true;
-      busy.add(exchange.socket);
-    }
+    const busy = new Map<Socket, Exchange>();
+    for (const exchange of this.active) busy.set(exchange.socket, exchange);
+    for (const last of busy.values()) last.answer.lastOnConnection = true;
     for (const socket of this.#sockets) if (!busy.has(socket)) socket.destroy();
     const grace = setTimeout(() => this.#stop(), graceMs);
     await closed;
