@@ -2,6 +2,7 @@ export { decodeConfig } from "./decode/decode-config.ts";
 export { decodeMessage } from "./decode/decode-message.ts";
 export { durationMs, formatDuration, parseDuration } from "./decode/duration.ts";
 export { encodeConfig, encodeMessage } from "./decode/encode-config.ts";
+export { nearest } from "./decode/nearest.ts";
 export { diffConfigs } from "./diff-configs.ts";
 export { formatFault, type Fault } from "./fault.ts";
 export { loadConfigFile } from "./file/load-config-file.ts";
