@@ -40,6 +40,7 @@ export function entryToWire(key: string, entry: BenchEntry, now: EpochMs): Scope
     key,
     policyClearedAt: timestampFromMs(Math.round(entry.policyClearedAt)),
     manualClearedAt: timestampFromMs(Math.round(entry.manualClearedAt)),
+    writtenAt: timestampFromMs(Math.round(now)),
     ...(entry.policy === undefined ? {} : { policy: benchToWire(entry.policy, now) }),
     ...(entry.manual === undefined ? {} : { manual: benchToWire(entry.manual, now) }),
   });

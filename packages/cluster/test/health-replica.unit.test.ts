@@ -1,0 +1,123 @@
+import { type Bus, createMemoryBus } from "@switchyard/bus";
+import { activeBenches, deploymentScope, type Clock, type Outcome } from "@switchyard/core";
+import { eventually, fakeClock } from "@switchyard/testkit";
+import { afterEach, describe, expect, it } from "vitest";
+import { HealthReplica } from "../src/index.ts";
+import { snapshotOf, TWO } from "./config.ts";
+
+const SCOPE = deploymentScope("default/g", "a/m");
+const open: { close(): unknown }[] = [];
+afterEach(() => {
+  for (const one of open.splice(0)) one.close();
+});
+
+function replica(bus: Bus, name: string, role: "keeps" | "follows", clock: Clock): HealthReplica {
+  const made = new HealthReplica({ bus, name, role, now: () => clock.now() });
+  made.useConfig(snapshotOf(TWO));
+  open.push(made);
+  return made;
+}
+
+function failed(decision: string, at: number, over: Partial<Outcome> = {}): Outcome {
+  return {
+    decision,
+    group: "default/g",
+    deployment: "a/m",
+    error: "server_error",
+    status: 500,
+    retryAfterMs: undefined,
+    decidedAt: at - 10,
+    at,
+    probe: false,
+    ownKey: false,
+    ...over,
+  };
+}
+
+function until(one: HealthReplica, now: number): number | undefined {
+  return activeBenches(one.snapshot, now).find((bench) => bench.key === SCOPE)?.until;
+}
+
+describe("HealthReplica", () => {
+  it("B1: what one replica benches, every other skips", async () => {
+    const bus = createMemoryBus();
+    const clock = fakeClock(1_000_000);
+    const keeper = replica(bus, "h1", "keeps", clock);
+    const router = replica(bus, "r1", "follows", clock);
+    keeper.observe([failed("d1", clock.now())]);
+    await eventually(() => expect(until(router, clock.now())).toBe(clock.now() + 5_000));
+  });
+
+  it("B5: a replica that starts later has the benches that stand", async () => {
+    const bus = createMemoryBus();
+    const clock = fakeClock(1_000_000);
+    const keeper = replica(bus, "h1", "keeps", clock);
+    keeper.observe([failed("d1", clock.now())]);
+    await eventually(async () => expect(await bus.keyValue("switchyard_health").get(SCOPE)).toBeDefined());
+    keeper.close();
+    const late = replica(bus, "r2", "follows", clock);
+    await eventually(() => expect(until(late, clock.now())).toBe(clock.now() + 5_000));
+  });
+
+  it("B6: a replica on its own goes by its own observations, and tells nobody", async () => {
+    const bus = createMemoryBus();
+    const clock = fakeClock(1_000_000);
+    const alone = replica(bus, "r1", "follows", clock);
+    const other = replica(bus, "r2", "follows", clock);
+    alone.observe([failed("d1", clock.now())]);
+    expect(until(alone, clock.now())).toBe(clock.now() + 5_000);
+    // Something later on the same bus has arrived, so what came before would have as well.
+    alone.bench({
+      key: "m:b/m",
+      scope: "model",
+      until: clock.now() + 9_000,
+      since: clock.now(),
+      reason: "retry_after",
+      group: "default/g",
+    });
+    await eventually(() => expect(activeBenches(other.snapshot, clock.now())).toHaveLength(1));
+    expect(until(other, clock.now())).toBeUndefined();
+  });
+
+  it("E2: a bench that a router made is told to all and kept", async () => {
+    const bus = createMemoryBus();
+    const clock = fakeClock(1_000_000);
+    replica(bus, "h1", "keeps", clock);
+    const router = replica(bus, "r1", "follows", clock);
+    router.bench({
+      key: SCOPE,
+      scope: "deployment",
+      until: clock.now() + 9_000,
+      since: clock.now(),
+      reason: "retry_after",
+      group: "default/g",
+    });
+    await eventually(async () => expect(await bus.keyValue("switchyard_health").get(SCOPE)).toBeDefined());
+    const late = replica(bus, "r2", "follows", clock);
+    await eventually(() => expect(until(late, clock.now())).toBe(clock.now() + 9_000));
+  });
+
+  it("B5: a person ends a bench everywhere, and a late outcome does not bring it back", async () => {
+    const bus = createMemoryBus();
+    const clock = fakeClock(1_000_000);
+    const keeper = replica(bus, "h1", "keeps", clock);
+    const router = replica(bus, "r1", "follows", clock);
+    keeper.observe([failed("d1", clock.now())]);
+    await eventually(() => expect(until(router, clock.now())).toBeDefined());
+    clock.advance(100);
+    expect(keeper.unbench(SCOPE)).toBe(true);
+    await eventually(() => expect(until(router, clock.now())).toBeUndefined());
+    router.observe([failed("d0", clock.now() - 50)]);
+    expect(until(router, clock.now())).toBeUndefined();
+  });
+
+  it("takes times from a clock that is an hour ahead as its own", async () => {
+    const bus = createMemoryBus();
+    const here = fakeClock(1_000_000);
+    const there = fakeClock(1_000_000 + 3_600_000);
+    const keeper = replica(bus, "h1", "keeps", there);
+    const router = replica(bus, "r1", "follows", here);
+    keeper.observe([failed("d1", there.now())]);
+    await eventually(() => expect(until(router, here.now())).toBe(here.now() + 5_000));
+  });
+});

@@ -1,0 +1,128 @@
+import { createMemoryBus, type KeyValue } from "@switchyard/bus";
+import { eventually } from "@switchyard/testkit";
+import { afterEach, describe, expect, it } from "vitest";
+import { BUCKETS, ConfigConflictError, createStoreFeed, type WritableConfigFeed } from "../src/index.ts";
+import { configOf, TWO } from "./config.ts";
+
+const open: WritableConfigFeed[] = [];
+afterEach(() => {
+  for (const one of open.splice(0)) one.close();
+});
+
+function feed(
+  store: KeyValue,
+  seed: string | undefined,
+  writes = true,
+  faults: string[] = [],
+): WritableConfigFeed {
+  const made = createStoreFeed({
+    store,
+    seed: seed === undefined ? undefined : configOf(seed),
+    now: () => 1_700_000_000_000,
+    report: () => {},
+    faultsOf: () => faults,
+    writes,
+  });
+  open.push(made);
+  return made;
+}
+
+const THREE = TWO.replace("weight: 1 }", "weight: 3 }");
+
+describe("createStoreFeed", () => {
+  it("seeds an empty store from the file, and others read it there", async () => {
+    const store = createMemoryBus().keyValue(BUCKETS.config);
+    const router = feed(store, TWO);
+    expect((await router.ready(3_000))?.revision).toBe(1);
+    const health = feed(store, undefined, false);
+    expect((await health.ready(3_000))?.config.groups[0]?.name).toBe("g");
+  });
+
+  it("takes the stored config for the truth, not the file", async () => {
+    const store = createMemoryBus().keyValue(BUCKETS.config);
+    await feed(store, TWO).ready(3_000);
+    const other = feed(store, THREE);
+    expect((await other.ready(3_000))?.config.groups[0]?.deployments[1]?.weight).toBe(1);
+  });
+
+  it("K5: tells every replica of a change, in order of revisions", async () => {
+    const store = createMemoryBus().keyValue(BUCKETS.config);
+    const writer = feed(store, TWO);
+    await writer.ready(3_000);
+    const reader = feed(store, undefined, false);
+    await reader.ready(3_000);
+    const seen: number[] = [];
+    reader.subscribe(({ revision }) => seen.push(revision));
+    await writer.apply(configOf(THREE), "boss", undefined);
+    await writer.apply(configOf(TWO), "boss", 2);
+    await eventually(() => expect(seen).toEqual([1, 2, 3]));
+  });
+
+  it("refuses a change that goes by another revision, and the loser of a race", async () => {
+    const store = createMemoryBus().keyValue(BUCKETS.config);
+    const writer = feed(store, TWO);
+    await writer.ready(3_000);
+    await expect(writer.apply(configOf(THREE), "boss", 7)).rejects.toBeInstanceOf(ConfigConflictError);
+    const races = [
+      writer.apply(configOf(THREE), "x", undefined),
+      writer.apply(configOf(THREE), "y", undefined),
+    ];
+    const results = await Promise.allSettled(races);
+    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  });
+
+  it("a router puts its own revision back into a store that lost it; a file comes last", async () => {
+    const store = createMemoryBus().keyValue(BUCKETS.config);
+    const router = feed(store, TWO);
+    await router.ready(3_000);
+    await router.apply(configOf(THREE), "boss", undefined);
+    const emptied = createMemoryBus().keyValue(BUCKETS.config);
+    // The same router meets an empty store: its watch says so as it does after a loss.
+    const listeners: Parameters<KeyValue["watch"]>[0][] = [];
+    const lossy: KeyValue = {
+      ...methodsOf(emptied),
+      watch: (one) => (listeners.push(one), emptied.watch(one)),
+    };
+    const held = feed(lossy, TWO);
+    await held.ready(3_000);
+    await held.apply(configOf(THREE), "boss", undefined);
+    await emptied.delete("current");
+    await eventually(async () => expect(await emptied.get("current")).toBeUndefined());
+    for (const one of listeners) one.onCurrent({ lost: true });
+    await eventually(async () => expect(await emptied.get("current")).toBeDefined());
+    const late = feed(emptied, TWO);
+    const applied = await late.ready(3_000);
+    expect(applied?.revision).toBe(2);
+    expect(applied?.config.groups[0]?.deployments[1]?.weight).toBe(3);
+  });
+
+  it("refuses a stored config with faults and keeps the last good one (invariant 10)", async () => {
+    const store = createMemoryBus().keyValue(BUCKETS.config);
+    const faults: string[] = [];
+    const writer = feed(store, TWO);
+    await writer.ready(3_000);
+    const reader = feed(store, undefined, false, faults);
+    await reader.ready(3_000);
+    faults.push("groups[0]: wrong");
+    await writer.apply(configOf(THREE), "boss", undefined);
+    await eventually(async () => expect((await store.get("current"))?.revision).toBe(2));
+    expect(reader.current()?.revision).toBe(1);
+  });
+
+  it("keeps what belongs to a process out of the store", async () => {
+    const store = createMemoryBus().keyValue(BUCKETS.config);
+    const writer = feed(store, `runtime: { drain: 1s }\n${TWO}`);
+    expect((await writer.ready(3_000))?.config.runtime).toBeUndefined();
+  });
+});
+
+function methodsOf(store: KeyValue): Omit<KeyValue, "watch"> {
+  return {
+    get: (key) => store.get(key),
+    entries: () => store.entries(),
+    put: (key, value) => store.put(key, value),
+    create: (key, value) => store.create(key, value),
+    update: (key, value, revision) => store.update(key, value, revision),
+    delete: (key) => store.delete(key),
+  };
+}
