@@ -156,7 +156,6 @@ export class HealthReplica {
 
   #onEvent(payload: Uint8Array): void {
     const event = fromBinary(BenchEventSchema, payload);
-    if (event.source === this.#options.name) return;
     const apart = event.sentAt === undefined ? 0 : this.#options.now() - timestampMs(event.sentAt);
     const shift = Math.abs(apart) < SAME_CLOCK_MS ? 0 : apart;
     const changed = this.#join(event.scopes.map((scope) => [scope.key, entryFromWire(scope, shift)]));
