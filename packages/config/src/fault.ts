@@ -21,9 +21,8 @@ export function itemPath(parent: string, index: number): string {
   return `${parent}[${index}]`;
 }
 
-/** Whether `path` is `ancestor` or lies beneath it. */
-export function isAtOrBeneath(path: string, ancestor: string): boolean {
-  if (!path.startsWith(ancestor)) return false;
-  const next = path.charAt(ancestor.length);
-  return next === "" || next === "." || next === "[";
+/** `path` and the places around it, innermost first: `a[0].b`, `a[0]`, `a`. */
+export function pathAndAround(path: string): string[] {
+  const around = [...path.matchAll(/[.[]/g)].map(({ index }) => path.slice(0, index));
+  return [path, ...around.toReversed()].filter((each) => each !== "");
 }

@@ -5,7 +5,7 @@ export { encodeConfig, encodeMessage } from "./decode/encode-config.ts";
 export { nearest } from "./decode/nearest.ts";
 export { diffConfigs } from "./diff-configs.ts";
 export { formatFault, type Fault } from "./fault.ts";
-export { loadConfigFile } from "./file/load-config-file.ts";
+export { loadConfigFile, type LoadedFile } from "./file/load-config-file.ts";
 export {
   watchConfigFile,
   type ConfigChange,

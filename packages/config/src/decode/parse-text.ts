@@ -37,6 +37,8 @@ function parseBounded(text: string): { data: unknown; faults: Fault[] } {
     // Checked below with the path; the parser's own check takes quadratic time.
     uniqueKeys: false,
     merge: false,
+    // `!!timestamp` and the like would make other things than plain data.
+    resolveKnownTags: false,
     prettyErrors: false,
     logLevel: "silent",
     lineCounter: lines,

@@ -3,18 +3,20 @@ import { validateConfig } from "../validate/validate-config.ts";
 import type { LoadedConfig } from "../validate/validate-config.ts";
 import { readBounded } from "./read-bounded.ts";
 
-/** Reads and checks a config file. A file that cannot be read is a fault like any other; never throws. */
-export async function loadConfigFile(path: string): Promise<LoadedConfig> {
-  const read = await readConfigText(path);
-  if ("fault" in read)
-    return { config: undefined, faults: [{ path: "", message: read.fault }], warnings: [] };
-  return validateConfig(read.text);
+/** A config file as it was read. */
+export interface LoadedFile extends LoadedConfig {
+  /** What stood in the file; undefined when it could not be read. A watcher takes it as what is known already. */
+  readonly text: string | undefined;
 }
 
-/** The text of a config file, or in words why there is none. */
-export async function readConfigText(
-  path: string,
-): Promise<{ readonly text: string } | { readonly fault: string }> {
+/** Reads and checks a config file. A file that cannot be read is a fault like any other; never throws. */
+export async function loadConfigFile(path: string): Promise<LoadedFile> {
+  const read = await readConfigText(path);
+  if ("text" in read) return { ...validateConfig(read.text), text: read.text };
+  return { config: undefined, faults: [{ path: "", message: read.fault }], warnings: [], text: undefined };
+}
+
+async function readConfigText(path: string): Promise<{ readonly text: string } | { readonly fault: string }> {
   try {
     const text = await readBounded(path, MAX_TEXT_LENGTH);
     return text === undefined ? { fault: `${path} is larger than 16 MiB` } : { text };

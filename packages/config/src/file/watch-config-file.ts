@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import type { Config } from "@switchyard/proto/config/v1/config";
-import { validateConfig } from "../validate/validate-config.ts";
+import type { LoadedFile } from "./load-config-file.ts";
 import type { LoadedConfig } from "../validate/validate-config.ts";
-import { readConfigText } from "./load-config-file.ts";
+import { loadConfigFile } from "./load-config-file.ts";
 import { secretFiles } from "./secret-files.ts";
 
 /** What a watcher saw: the file as it is now, or the same config with other secrets in the files that it names. */
@@ -10,12 +10,14 @@ export interface ConfigChange extends LoadedConfig {
   readonly cause: "config" | "secrets";
 }
 
-/** How often a watcher looks, ms. */
+/** How often a watcher looks, ms, and what is known already. */
 export interface WatchOptions {
   /** At the config file. An edit is reported once two looks agree, so within two of these. */
   readonly everyMs?: number;
   /** At the secret files that the last good config names. */
   readonly secretsEveryMs?: number;
+  /** The file as it was loaded, so that an edit since then is reported too. Else the first look is what is known. */
+  readonly since?: LoadedFile;
 }
 
 /** Whoever starts a watcher closes it. No change is reported after `close`. */
@@ -28,7 +30,7 @@ const SECRETS_EVERY_MS = 2000;
 
 /**
  * Calls `onChange` whenever the file's text has become another. A change with faults has no config: the caller
- * keeps the last good one. The file as it was when watching began is not reported.
+ * keeps the last good one.
  *
  * The file is looked at rather than subscribed to: that sees edits in place, editors that put a new file under the
  * old name, and directories behind a symbolic link that is swapped, on every kind of file system alike, for a few
@@ -39,7 +41,7 @@ export function watchConfigFile(
   onChange: (change: ConfigChange) => void,
   options: WatchOptions = {},
 ): ConfigWatcher {
-  const watch = new FileWatch(path, onChange);
+  const watch = new FileWatch(path, onChange, options.since);
   const configTimer = repeat(() => watch.lookAtConfig(), options.everyMs ?? EVERY_MS);
   const secretsTimer = repeat(() => watch.lookAtSecrets(), options.secretsEveryMs ?? SECRETS_EVERY_MS);
   return {
@@ -57,14 +59,14 @@ class FileWatch {
   readonly #onChange: (change: ConfigChange) => void;
   #lastLook: string | undefined;
   #readLook: string | undefined;
-  /** The text, or the fault in its place, that was reported last. */
-  #reported: string | undefined;
+  #known: LoadedFile | undefined;
   #config: Config | undefined;
   #secretsLook: string | undefined;
 
-  constructor(path: string, onChange: (change: ConfigChange) => void) {
+  constructor(path: string, onChange: (change: ConfigChange) => void, since: LoadedFile | undefined) {
     this.#path = path;
     this.#onChange = onChange;
+    if (since !== undefined) this.#know(since);
   }
 
   async lookAtConfig(): Promise<void> {
@@ -72,18 +74,18 @@ class FileWatch {
     const isSettled = look === this.#lastLook || this.#lastLook === undefined;
     this.#lastLook = look;
     if (!isSettled || look === this.#readLook) return;
-    const read = await readConfigText(this.#path);
+    const { text, ...loaded } = await loadConfigFile(this.#path);
     this.#readLook = look;
-    const content = "text" in read ? `=${read.text}` : `!${read.fault}`;
-    const isFirst = this.#reported === undefined;
-    if (this.closed || content === this.#reported) return;
-    this.#reported = content;
-    const loaded =
-      "text" in read
-        ? validateConfig(read.text)
-        : { config: undefined, faults: [{ path: "", message: read.fault }], warnings: [] };
-    this.#config = loaded.config ?? this.#config;
-    if (!isFirst) this.#onChange({ ...loaded, cause: "config" });
+    const known = this.#known;
+    if (this.closed || (known !== undefined && isSame(known, { text, ...loaded }))) return;
+    this.#know({ text, ...loaded });
+    if (known === undefined) await this.lookAtSecrets();
+    else this.#onChange({ ...loaded, cause: "config" });
+  }
+
+  #know(file: LoadedFile): void {
+    this.#known = file;
+    this.#config = file.config ?? this.#config;
   }
 
   async lookAtSecrets(): Promise<void> {
@@ -99,6 +101,12 @@ class FileWatch {
     if (this.closed || !isSameFiles || look === before) return;
     this.#onChange({ config, faults: [], warnings: [], cause: "secrets" });
   }
+}
+
+/** A file that could not be read is the same as long as the reason is. */
+function isSame(a: LoadedFile, b: LoadedFile): boolean {
+  if (a.text !== undefined || b.text !== undefined) return a.text === b.text;
+  return a.faults[0]?.message === b.faults[0]?.message;
 }
 
 function sameFiles(before: string, now: string): boolean {

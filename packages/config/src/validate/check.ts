@@ -1,4 +1,6 @@
+import { groupKey } from "@switchyard/core";
 import type { Config, Group } from "@switchyard/proto/config/v1/config";
+import { suggestion } from "../decode/nearest.ts";
 import { fieldPath, itemPath } from "../fault.ts";
 import type { Fault } from "../fault.ts";
 
@@ -31,16 +33,28 @@ export function eachAt<T>(
   for (const [index, item] of items.entries()) visit(item, itemPath(path, index), index);
 }
 
-/** Says that a name is not known in `project`; where another project has the group, that is the fault. */
+/** Says that a group is not known in `project`, and where another project has it or a like name is known. */
 export function unknownGroup(config: Config, name: string, project: string): string {
   const elsewhere = config.groups.find((group) => group.name === name);
-  if (elsewhere === undefined) return `unknown group "${name}" in project "${project}"`;
+  if (elsewhere === undefined) {
+    return `unknown group "${name}" in project "${project}"${suggestion(name, groupNames(config, project))}`;
+  }
   return `group "${name}" is in project "${projectOf(elsewhere)}", not "${project}"; nothing crosses projects`;
 }
 
-/** The group of that name in that project. */
-export function findGroup(config: Config, project: string, name: string): Group | undefined {
-  return config.groups.find((group) => group.name === name && projectOf(group) === project);
+/** Groups by project and name; of two with one name, the first. */
+export function indexGroups(config: Config): ReadonlyMap<string, Group> {
+  const index = new Map<string, Group>();
+  for (const group of config.groups) {
+    const key = groupKey(projectOf(group), group.name);
+    if (!index.has(key)) index.set(key, group);
+  }
+  return index;
+}
+
+/** Names of a project's groups, for suggestions. */
+function groupNames(config: Config, project: string): string[] {
+  return config.groups.filter((group) => projectOf(group) === project).map(({ name }) => name);
 }
 
 /** A fault for each element whose `identity` an earlier one has; undefined identities are not compared. */

@@ -1,7 +1,7 @@
+import { groupKey } from "@switchyard/core";
 import type { Config, Group } from "@switchyard/proto/config/v1/config";
 import type { Fault } from "../fault.ts";
-import { suggestion } from "../decode/nearest.ts";
-import { eachAt, findGroup, projectOf, unknownGroup } from "./check.ts";
+import { eachAt, indexGroups, projectOf, unknownGroup } from "./check.ts";
 import type { Check } from "./check.ts";
 
 const KINDS = ["general", "context", "content", "quota"] as const;
@@ -16,10 +16,10 @@ interface Edge {
 /** R11, G1: fallbacks and default fallbacks are groups of the same project. */
 export const knownFallbacks: Check = (config) => {
   const faults: Fault[] = [];
+  const known = indexGroups(config);
   const check = (name: string, project: string, path: string): void => {
-    if (name === "" || findGroup(config, project, name) !== undefined) return;
-    const names = config.groups.filter((group) => projectOf(group) === project).map((group) => group.name);
-    faults.push({ path, message: `${unknownGroup(config, name, project)}${suggestion(name, names)}` });
+    if (name === "" || known.has(groupKey(project, name))) return;
+    faults.push({ path, message: unknownGroup(config, name, project) });
   };
   eachAt(config.projects, "projects", ({ name, defaultFallbacks }, at) => {
     eachAt(defaultFallbacks, `${at}.default_fallbacks`, (fallback, path) => check(fallback, name, path));
@@ -72,17 +72,18 @@ function wayTo(last: Edge, cameBy: ReadonlyMap<Group, Edge>): Edge[] {
 }
 
 function fallbackEdges(config: Config): Map<Group, Edge[]> {
+  const known = indexGroups(config);
   const edges = new Map<Group, Edge[]>();
   eachAt(config.groups, "groups", (group, at) => {
-    edges.set(group, [...ownEdges(config, group, at), ...defaultEdges(config, group)]);
+    edges.set(group, [...ownEdges(known, group, at), ...defaultEdges(config, known, group)]);
   });
   return edges;
 }
 
-function ownEdges(config: Config, group: Group, at: string): Edge[] {
+function ownEdges(known: ReadonlyMap<string, Group>, group: Group, at: string): Edge[] {
   return KINDS.flatMap((kind) => {
     const name = group.policy?.fallback?.[kind] ?? "";
-    const to = name === "" ? undefined : findGroup(config, projectOf(group), name);
+    const to = name === "" ? undefined : known.get(groupKey(projectOf(group), name));
     return to === undefined ? [] : [{ from: group, to, path: `${at}.policy.fallback.${kind}` }];
   });
 }
@@ -91,12 +92,12 @@ function ownEdges(config: Config, group: Group, at: string): Edge[] {
  * G3: a group without a `general` of its own moves to the project's defaults. The defaults themselves are left out:
  * they pass over each other and over themselves as groups already visited, which is no loop.
  */
-function defaultEdges(config: Config, group: Group): Edge[] {
+function defaultEdges(config: Config, known: ReadonlyMap<string, Group>, group: Group): Edge[] {
   const place = config.projects.findIndex(({ name }) => name === projectOf(group));
   const defaults = config.projects[place]?.defaultFallbacks ?? [];
   if ((group.policy?.fallback?.general ?? "") !== "" || defaults.includes(group.name)) return [];
   return defaults.flatMap((name, index) => {
-    const to = findGroup(config, projectOf(group), name);
+    const to = known.get(groupKey(projectOf(group), name));
     return to === undefined
       ? []
       : [{ from: group, to, path: `projects[${place}].default_fallbacks[${index}]` }];

@@ -1,19 +1,20 @@
+import { groupKey } from "@switchyard/core";
 import type { Key, KeySecret } from "@switchyard/proto/config/v1/config";
 import type { Fault } from "../fault.ts";
 import { suggestion } from "../decode/nearest.ts";
-import { duplicates, eachAt, findGroup, projectOf, unknownGroup } from "./check.ts";
+import { duplicates, eachAt, indexGroups, projectOf, unknownGroup } from "./check.ts";
 import type { Check } from "./check.ts";
 
 /** Keys are granted groups of their own project, and belong to teams that exist. */
 export const keyReferences: Check = (config) => {
   const faults: Fault[] = [];
+  const known = indexGroups(config);
   const teams = config.teams.map(({ name }) => name);
   eachAt(config.keys, "keys", (key, at) => {
     const project = projectOf(key);
-    const names = config.groups.filter((group) => projectOf(group) === project).map((group) => group.name);
     eachAt(key.groups, `${at}.groups`, (name, path) => {
-      if (findGroup(config, project, name) !== undefined) return;
-      faults.push({ path, message: `${unknownGroup(config, name, project)}${suggestion(name, names)}` });
+      if (known.has(groupKey(project, name))) return;
+      faults.push({ path, message: unknownGroup(config, name, project) });
     });
     if (key.team !== "" && !teams.includes(key.team)) {
       faults.push({

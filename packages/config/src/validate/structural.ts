@@ -17,12 +17,8 @@ export function checkStructure(config: Config): Fault[] {
     path: violationPath(violation),
     message: plainWords(violation),
   }));
-  return faults.filter((fault, index) => !isSaidBefore(fault, faults.slice(0, index)));
-}
-
-/** An empty name breaks both its length and its pattern; the first says enough. */
-function isSaidBefore(fault: Fault, earlier: readonly Fault[]): boolean {
-  return earlier.some(({ path }) => path === fault.path);
+  // An empty name breaks both its length and its pattern; the first says enough.
+  return [...Map.groupBy(faults, ({ path }) => path).values()].flatMap((each) => each.slice(0, 1));
 }
 
 function violationPath({ field }: Violation): string {

@@ -1,6 +1,6 @@
 import type { Config } from "@switchyard/proto/config/v1/config";
 import { decodeConfig } from "../decode/decode-config.ts";
-import { isAtOrBeneath } from "../fault.ts";
+import { pathAndAround } from "../fault.ts";
 import type { Fault } from "../fault.ts";
 import type { Check } from "./check.ts";
 import {
@@ -82,9 +82,14 @@ export function validateConfig(source: string | Config): LoadedConfig {
 
 /** `decoding`: faults that reading found; what they left unset is not reported again. */
 function checked(config: Config, decoding: readonly Fault[]): LoadedConfig {
-  const structural = checkStructure(config).filter(({ path }) => !isTouched(path, decoding));
+  const decodingPaths = new Set(decoding.map(({ path }) => path));
+  const incomplete = new Set(decoding.flatMap(({ path }) => pathAndAround(path)));
+  const structural = checkStructure(config).filter(
+    ({ path }) => !incomplete.has(path) && !isExplained(path, decodingPaths),
+  );
+  const earlier = new Set([...decodingPaths, ...structural.map(({ path }) => path)]);
   const referential = CHECKS.flatMap((check) => check(config)).filter(
-    ({ path }) => !isExplained(path, [...decoding, ...structural]),
+    ({ path }) => !isExplained(path, earlier),
   );
   const faults = [...decoding, ...structural, ...referential];
   const warnings = WARNINGS.flatMap((check) => check(config));
@@ -92,11 +97,6 @@ function checked(config: Config, decoding: readonly Fault[]): LoadedConfig {
 }
 
 /** Whether an earlier fault is about the same place or one around it. */
-function isExplained(path: string, earlier: readonly Fault[]): boolean {
-  return earlier.some((fault) => fault.path !== "" && isAtOrBeneath(path, fault.path));
-}
-
-/** As {@link isExplained}, and also when a part of the place could not be read. */
-function isTouched(path: string, earlier: readonly Fault[]): boolean {
-  return isExplained(path, earlier) || earlier.some((fault) => isAtOrBeneath(fault.path, path));
+function isExplained(path: string, earlier: ReadonlySet<string>): boolean {
+  return pathAndAround(path).some((each) => earlier.has(each));
 }
