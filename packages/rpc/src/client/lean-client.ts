@@ -10,8 +10,8 @@ import { UnaryCall } from "./unary-call.ts";
 
 export interface LeanClientOptions<S extends DescService> extends ChannelOptions {
   /**
-   * Unary methods that answer at once and may be sent again when a server went away without an answer. They share
-   * connections, and a lost one is resent. All others are sent again only when no connection came about.
+   * Methods that may be sent again when a server went away without an answer, and of which the unary ones answer at
+   * once, so that they share connections. All others are sent again only when no connection came about.
    */
   resendable?: readonly (keyof S["method"] & string)[] | undefined;
   /** The most bytes of one message of an answer; 128 MiB when left out. */
@@ -38,7 +38,8 @@ export function createLeanClient<S extends DescService>(
       channel,
       prefixes: channel.hosts.map((host) => requestPrefix(host, service, method)),
       resendable,
-      shared: resendable,
+      // A stream would keep what waits behind it.
+      shared: resendable && method.methodKind === "unary",
       maxMessageBytes: options.maxMessageBytes ?? 128 * 1024 * 1024,
     };
     if (method.methodKind === "unary") methods[method.localName] = unaryMethod(kind, method);

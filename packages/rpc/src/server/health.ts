@@ -17,6 +17,7 @@ interface Watcher {
 /** `grpc.health.v1.Health`: a status per service, and "" for the process. */
 export class HealthStatus {
   readonly #statuses = new Map<string, Status>();
+  #ending = false;
   readonly #watchers = new Set<Watcher>();
 
   constructor(services: readonly string[], serving: boolean) {
@@ -34,8 +35,9 @@ export class HealthStatus {
     }
   }
 
-  /** Ends all watches, so that none holds a drain up. */
+  /** Ends all watches, and every later one after its first answer, so that none holds a drain up. */
   endWatches(): void {
+    this.#ending = true;
     for (const { sink } of this.#watchers) sink.end();
     this.#watchers.clear();
   }
@@ -57,6 +59,10 @@ export class HealthStatus {
       this.#watchers.add(watcher);
       call.onCancel(() => this.#watchers.delete(watcher));
       sink.send(answer(this.#statuses.get(service) ?? Status.SERVICE_UNKNOWN));
+      if (this.#ending) {
+        this.#watchers.delete(watcher);
+        sink.end();
+      }
     },
   };
 }

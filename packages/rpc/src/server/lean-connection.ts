@@ -82,10 +82,14 @@ export class LeanConnection implements Responder, Flushable {
     this.#close();
   }
 
-  /** Ends with the request it is at. */
-  closeWhenIdle(): void {
+  /** Answers one more request and tells its client to go. */
+  drain(): void {
     this.#closing = true;
-    if (!this.busy && !this.reading) this.destroy();
+  }
+
+  /** Closes when it has nothing to do; after `drain`, what it is at is its last. */
+  closeIfIdle(): void {
+    if (!this.busy && !this.reading && this.#out.length === 0) this.#socket.end(() => this.#socket.destroy());
   }
 
   answer(status: number, contentType: string, fields: Headers | undefined, body: Encoded): void {
@@ -132,7 +136,7 @@ export class LeanConnection implements Responder, Flushable {
       this.#out = [];
       if (writeParts(this.#socket, parts)) this.#drained();
     }
-    if (this.#state === "idle" && (this.#lastRequest || (this.#closing && !this.reading))) this.#socket.end();
+    if (this.#state === "idle" && this.#lastRequest) this.#socket.end();
   }
 
   #connectionField(): string {

@@ -21,16 +21,18 @@ export function serveNode(
   const to = new NodeResponder(response);
   const pieces: Buffer[] = [];
   let bytes = 0;
+  let refused = false;
   request.on("data", (piece: Buffer) => {
     bytes += piece.length;
     if (bytes <= maxBytes) pieces.push(piece);
-    else if (pieces.length > 0) {
+    else if (!refused) {
+      refused = true;
       pieces.length = 0;
       refuse(route, to, new ConnectError("the request is too large", Code.ResourceExhausted));
     }
   });
   request.on("end", () => {
-    if (bytes > maxBytes) return;
+    if (refused) return;
     const body = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
     serve(route, headersOf(request), body, to, onError);
   });

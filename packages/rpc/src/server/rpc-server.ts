@@ -1,7 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { createValidateInterceptor } from "@connectrpc/validate";
 import { Health } from "@switchyard/proto/grpc/health/v1/health";
 import { ServerReflection } from "@switchyard/proto/grpc/reflection/v1/reflection";
@@ -11,6 +10,7 @@ import type { OnError } from "./lean-handler.ts";
 import { type NodeRequest, type NodeResponse, serveNode } from "./node-responder.ts";
 import { reflectionRoutes } from "./reflection.ts";
 import { createRoutes, type Registration, registration, type Route } from "./route.ts";
+import { createStockHandler } from "./stock-handler.ts";
 import { toStockRoutes } from "./stock-routes.ts";
 
 export interface RpcServerOptions {
@@ -44,6 +44,8 @@ export interface RpcServer {
 const idleMs = 75_000;
 const requestMs = 300_000;
 const sweepMs = 5000;
+// Clients that are at it get their answer and `connection: close` in this time, so that a drain loses no request.
+const lingerMs = 50;
 
 /**
  * Serves Connect, gRPC and gRPC-Web over HTTP/1.1 and HTTP/2 on one port, with health and reflection. Rejects, naming
@@ -66,7 +68,7 @@ class Listener implements RpcServer {
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #sweeper: NodeJS.Timeout;
-  #closing = false;
+  #closed: Promise<void> | undefined;
 
   constructor(options: RpcServerOptions) {
     this.host = options.host;
@@ -83,7 +85,7 @@ class Listener implements RpcServer {
       this.#sessions.add(session);
       session.once("close", () => this.#sessions.delete(session));
       session.on("error", () => {});
-      if (this.#closing) session.close();
+      if (this.#closed !== undefined) session.close();
     });
     const toHttp1 = this.#http1.listeners("connection") as ((this: Server, socket: Socket) => void)[];
     this.#http1.removeAllListeners("connection");
@@ -132,30 +134,31 @@ class Listener implements RpcServer {
   }
 
   setServing(serving: boolean, service?: string): void {
-    if (!this.#closing) this.#health.set(serving, service);
+    if (this.#closed === undefined) this.#health.set(serving, service);
   }
 
   async close(graceMs: number): Promise<void> {
-    if (!this.#closing) {
-      this.#health.set(false);
-      this.#health.endWatches();
-      this.#closing = true;
-    }
-    const closed = new Promise<void>((resolve) => {
-      if (this.#http1.listening) this.#http1.close(() => resolve());
-      else this.#http1.once("close", () => resolve());
-      if (!this.#http1.listening && this.#sockets.size === 0) resolve();
-    });
-    for (const connection of [...this.#lean]) connection.closeWhenIdle();
-    for (const session of this.#sessions) session.close();
-    this.#http1.closeIdleConnections();
-    const idle = setInterval(() => this.#http1.closeIdleConnections(), 50);
+    this.#closed ??= this.#drain();
     const cut = setTimeout(() => this.#cut(), graceMs);
-    await closed;
-    clearInterval(idle);
+    await this.#closed;
     clearTimeout(cut);
+  }
+
+  async #drain(): Promise<void> {
+    this.#health.set(false);
+    this.#health.endWatches();
+    for (const connection of this.#lean) connection.drain();
+    for (const session of this.#sessions) session.close();
+    const idle = setInterval(() => this.#closeIdle(), lingerMs);
+    await new Promise<void>((resolve) => this.#http1.close(() => resolve()));
+    clearInterval(idle);
     clearInterval(this.#sweeper);
     this.#shutdown.abort();
+  }
+
+  #closeIdle(): void {
+    this.#http1.closeIdleConnections();
+    for (const connection of [...this.#lean]) connection.closeIfIdle();
   }
 
   #cut(): void {
@@ -181,15 +184,18 @@ class Listener implements RpcServer {
   ): (request: NodeRequest, response: NodeResponse) => void {
     const stockRoutes = toStockRoutes(registrations, onError);
     const described = [...registrations.map(({ service }) => service), ServerReflection];
-    const stock = connectNodeAdapter({
-      routes: (router) => {
+    const stock = createStockHandler(
+      (router) => {
         stockRoutes(router);
         reflectionRoutes(router, described);
       },
-      interceptors: [createValidateInterceptor()],
-      readMaxBytes: maxMessageBytes,
-      shutdownSignal: this.#shutdown.signal,
-    });
+      {
+        interceptors: [createValidateInterceptor()],
+        readMaxBytes: maxMessageBytes,
+        shutdownSignal: this.#shutdown.signal,
+      },
+      onError,
+    );
     return (request, response) => {
       const route = routes.get(request.url ?? "");
       if (route === undefined || !asksLean(route, request)) return stock(request, response);

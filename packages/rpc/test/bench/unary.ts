@@ -1,14 +1,40 @@
 // Cost of one call, both ends in one process: node packages/rpc/test/bench/unary.ts [seconds per row]
 import { create } from "@bufbuild/protobuf";
-import { InferenceService, InferRequestSchema, type InferResponse, InferResponseSchema } from "@switchyard/proto/inference/v1/inference_service";
-import { DecideRequestSchema, DecideResponseSchema, ExplainResponseSchema, ListGroupsResponseSchema, RoutingService } from "@switchyard/proto/routing/v1/routing_service";
-import { CallContext, createLeanClient, createRpcServer, createStockClient, registration, type ServiceImpl } from "../../src/index.ts";
+import {
+  InferenceService,
+  InferRequestSchema,
+  type InferResponse,
+  InferResponseSchema,
+} from "@switchyard/proto/inference/v1/inference_service";
+import {
+  DecideRequestSchema,
+  DecideResponseSchema,
+  ExplainResponseSchema,
+  ListGroupsResponseSchema,
+  RoutingService,
+} from "@switchyard/proto/routing/v1/routing_service";
+import {
+  CallContext,
+  createLeanClient,
+  createRpcServer,
+  createStockClient,
+  registration,
+  type ServiceImpl,
+} from "../../src/index.ts";
 
 const seconds = Number(process.argv[2] ?? "1");
 const answer = create(DecideResponseSchema, {
   decision: {
     case: "attempt",
-    value: { decisionId: "d-1", group: "chat", project: "default", deployment: "azure", provider: "azure", model: "gpt-5", timeoutMs: 60_000n },
+    value: {
+      decisionId: "d-1",
+      group: "chat",
+      project: "default",
+      deployment: "azure",
+      provider: "azure",
+      model: "gpt-5",
+      timeoutMs: 60_000n,
+    },
   },
   continuation: new Uint8Array(200),
   configRevision: 7n,
@@ -31,7 +57,9 @@ const inference: ServiceImpl<typeof InferenceService> = {
     more();
   },
 };
-const decide = create(DecideRequestSchema, { facts: { id: "r-1", path: "/v1/chat/completions", model: "chat", bodyBytes: 1000n } });
+const decide = create(DecideRequestSchema, {
+  facts: { id: "r-1", path: "/v1/chat/completions", model: "chat", bodyBytes: 1000n },
+});
 const headers = { authorization: "Bearer sk-something" };
 
 async function row(name: string, concurrency: number, once: () => Promise<unknown>): Promise<void> {
@@ -51,17 +79,31 @@ async function row(name: string, concurrency: number, once: () => Promise<unknow
   const used = process.cpuUsage(cpu);
   const wall = performance.now() - start;
   const each = (used.user + used.system) / calls;
-  console.log(`${name.padEnd(34)} at ${String(concurrency).padStart(2)}: ${each.toFixed(1).padStart(7)} µs CPU, ${((wall * 1000 * concurrency) / calls).toFixed(0).padStart(6)} µs each, ${calls} calls`);
+  console.log(
+    `${name.padEnd(34)} at ${String(concurrency).padStart(2)}: ${each.toFixed(1).padStart(7)} µs CPU, ${((wall * 1000 * concurrency) / calls).toFixed(0).padStart(6)} µs each, ${calls} calls`,
+  );
 }
 
-const read = (client: ServiceImpl<typeof InferenceService>, path: string, body: Uint8Array): Promise<number> =>
+const read = (
+  client: ServiceImpl<typeof InferenceService>,
+  path: string,
+  body: Uint8Array,
+): Promise<number> =>
   new Promise((resolve, reject) => {
     let count = 0;
     const request = create(InferRequestSchema, { method: "POST", path, body });
-    client.infer(request, { send: (_: InferResponse) => (count += 1) > 0, end: () => resolve(count), fail: reject, onDrain() {} }, new CallContext({ headers }));
+    client.infer(
+      request,
+      { send: (_: InferResponse) => (count += 1) > 0, end: () => resolve(count), fail: reject, onDrain() {} },
+      new CallContext({ headers }),
+    );
   });
 
-const server = await createRpcServer({ services: [registration(RoutingService, routing), registration(InferenceService, inference)], host: "127.0.0.1", port: 0 });
+const server = await createRpcServer({
+  services: [registration(RoutingService, routing), registration(InferenceService, inference)],
+  host: "127.0.0.1",
+  port: 0,
+});
 const leanRouting = createLeanClient(RoutingService, { urls: [server.url], resendable: ["decide"] });
 const exclusiveRouting = createLeanClient(RoutingService, { urls: [server.url] });
 const leanInference = createLeanClient(InferenceService, { urls: [server.url] });
@@ -85,5 +127,6 @@ for (const n of [1, 32]) {
   await row("infer 200 KB prompt lean", n, () => read(leanInference, "/1", large));
   await row("infer 100 chunks stock client, h2", n, () => read(stockInference, "/100", small));
 }
-for (const client of [leanRouting, exclusiveRouting, leanInference, stock1, stock2, grpc, stockInference]) client[Symbol.dispose]();
+for (const client of [leanRouting, exclusiveRouting, leanInference, stock1, stock2, grpc, stockInference])
+  client[Symbol.dispose]();
 await server.close(100);

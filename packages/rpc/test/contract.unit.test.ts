@@ -1,0 +1,3 @@
+import { contract } from "./contract.ts";
+
+contract("in process", async ({ routing, inference }) => ({ routing, inference, close: async () => {} }));
