@@ -148,6 +148,13 @@ describe("texts that cannot be read", () => {
     expect(faults).toEqual([{ path: "", message: expect.stringContaining("aliases") as string }]);
   });
 
+  test("a second document is refused rather than passed over", () => {
+    const { faults } = decodeConfig("teams: []\n---\nkeys: []\n");
+    expect(faults).toEqual([
+      { path: "2:1", message: expect.stringContaining("multiple documents") as string },
+    ]);
+  });
+
   test("absurd nesting is refused", () => {
     expect(decodeConfig("[".repeat(100_000)).faults.length).toBeGreaterThan(0);
     expect(

@@ -40,7 +40,8 @@ function parseBounded(text: string): { data: unknown; faults: Fault[] } {
     // `!!timestamp` and the like would make other things than plain data.
     resolveKnownTags: false,
     prettyErrors: false,
-    logLevel: "silent",
+    // Prints nothing here; "silent" would also pass over a second document.
+    logLevel: "error",
     lineCounter: lines,
   });
   const problems = [...document.errors, ...document.warnings].map((error) => syntaxFault(error, lines));
