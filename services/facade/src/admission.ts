@@ -32,10 +32,6 @@ export class Admission {
     this.#bytes -= count;
   }
 
-  get requests(): number {
-    return this.#requests;
-  }
-
   get bytes(): number {
     return this.#bytes;
   }

@@ -4,55 +4,42 @@ import type { Admission } from "./admission.ts";
 export type BodyFault = "too_large" | "overloaded" | "damaged";
 
 /**
- * Gathers a body into one buffer with the fewest copies: a body that comes in one piece is passed on as it is, one of
- * known length is filled in as it comes. What it holds is counted until `release`.
+ * Gathers a body. One that comes in one piece is passed on as it is; of several each byte is copied once, at the end:
+ * filling in a buffer of the told length costs more, and would hold memory for bytes that never come. What it holds is
+ * counted until `release`.
  */
 export class BodyReader {
-  readonly #declared: number | undefined;
   readonly #maxBytes: number;
   readonly #admission: Admission;
-  readonly #pieces: Uint8Array[] = [];
-  #whole: Buffer | undefined;
+  #pieces: Uint8Array[] = [];
   #received = 0;
 
-  constructor(declared: number | undefined, maxBytes: number, admission: Admission) {
-    this.#declared = declared;
+  constructor(maxBytes: number, admission: Admission) {
     this.#maxBytes = maxBytes;
     this.#admission = admission;
   }
 
   /** Takes a piece; a fault leaves it out. */
-  push(piece: Buffer): BodyFault | undefined {
-    const before = this.#received;
-    const received = before + piece.length;
+  push(piece: Uint8Array): BodyFault | undefined {
+    const received = this.#received + piece.length;
     if (received > this.#maxBytes) return "too_large";
     if (!this.#admission.takeBytes(piece.length)) return "overloaded";
     this.#received = received;
-    if (this.#declared === undefined) {
-      this.#pieces.push(piece);
-    } else if (before === 0 && received === this.#declared) {
-      this.#whole = piece;
-    } else {
-      this.#whole ??= Buffer.allocUnsafeSlow(this.#declared);
-      piece.copy(this.#whole, before);
-    }
+    this.#pieces.push(piece);
     return undefined;
   }
 
-  /** The body, after its last piece. */
+  /** The body, after its last piece. It stays counted. */
   take(): Uint8Array {
-    if (this.#whole !== undefined) return this.#whole;
-    const only = this.#pieces.length === 1 ? this.#pieces[0] : undefined;
-    const whole = only ?? Buffer.concat(this.#pieces, this.#received);
-    this.#pieces.length = 0;
-    return whole;
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces, this.#received);
   }
 
   /** Nobody holds the body any more. */
   release(): void {
     this.#admission.returnBytes(this.#received);
     this.#received = 0;
-    this.#whole = undefined;
-    this.#pieces.length = 0;
+    this.#pieces = [];
   }
 }

@@ -48,7 +48,6 @@ export class Exchange {
   readonly #target: Target;
   readonly answer: Answer;
   #wire: BodyReader | undefined;
-  #decoded: BodyReader | undefined;
   #codings: readonly Coding[] = [];
   #inflation: Inflation | undefined;
   #call: CallContext | undefined;
@@ -92,7 +91,7 @@ export class Exchange {
       this.#infer(new Uint8Array(0));
     } else {
       this.#codings = codings;
-      this.#wire = new BodyReader(head.contentLength, this.#host.maxBodyBytes, this.#host.admission);
+      this.#wire = this.#openReader();
       if (awaitsContinue) this.#response.writeContinue();
       this.#request.on("data", onData);
       this.#request.on("end", onEnd);
@@ -116,7 +115,7 @@ export class Exchange {
     // What the caller is still sending is read on and dropped: closing at once would reset the answer away.
     if (this.#wire === undefined && this.#hasBody()) this.#request.on("data", onData);
     this.#wire?.release();
-    this.#decoded?.release();
+    this.#inflation?.release();
   }
 
   onData(piece: Buffer): void {
@@ -137,15 +136,16 @@ export class Exchange {
       this.#infer(body);
       return;
     }
-    const decoded = new BodyReader(undefined, this.#host.maxBodyBytes, this.#host.admission);
-    this.#decoded = decoded;
-    this.#inflation = new Inflation(this.#codings, this.#host.maxBodyBytes, decoded, (fault) => {
-      this.#inflation = undefined;
-      wire.release();
-      if (this.answer.over) return;
-      if (fault === undefined) this.#infer(decoded.take());
-      else this.refuse(this.#refusalOf(fault));
-    });
+    this.#inflation = new Inflation(
+      this.#codings,
+      () => this.#openReader(),
+      (fault, decoded) => {
+        wire.release();
+        if (this.answer.over) return;
+        if (fault === undefined) this.#infer(decoded);
+        else this.refuse(this.#refusalOf(fault));
+      },
+    );
     this.#inflation.run(body);
   }
 
@@ -165,9 +165,8 @@ export class Exchange {
     this.#over = true;
     this.answer.abandon();
     if (!this.#response.writableFinished) this.#call?.cancel();
-    this.#inflation?.destroy();
     this.#wire?.release();
-    this.#decoded?.release();
+    this.#inflation?.release();
     if (this.#entered) this.#host.admission.leave();
     this.#host.active.delete(this);
     if (this.#host.pipelined.size > 0) this.#host.pipelined.delete(this);
@@ -177,6 +176,10 @@ export class Exchange {
   #hasBody(): boolean {
     const { contentLength, chunked } = this.#target.head;
     return chunked || (contentLength !== undefined && contentLength > 0);
+  }
+
+  #openReader(): BodyReader {
+    return new BodyReader(this.#host.maxBodyBytes, this.#host.admission);
   }
 
   #infer(body: Uint8Array): void {

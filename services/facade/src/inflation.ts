@@ -13,6 +13,7 @@ import type { Coding } from "./codings.ts";
 /** RFC 9659 bounds the window of zstd as a content coding to 8 MiB. */
 const ZSTD_WINDOW_LOG = 23;
 const CHUNK = 64 * 1024;
+const NOTHING = new Uint8Array(0);
 
 const OPEN: Readonly<Record<Coding, (firstByte: number) => Transform>> = {
   gzip: () => createGunzip({ chunkSize: CHUNK }),
@@ -25,27 +26,25 @@ const OPEN: Readonly<Record<Coding, (firstByte: number) => Transform>> = {
 };
 
 /**
- * Undoes the content codings of a whole body off the event loop's thread, into `reader`, which bounds what comes out. Each
- * layer is bounded by `maxBytes` too, so that a bomb within a bomb is cut at the first (BH-39).
+ * Undoes the content codings of a whole body off the event loop's thread. What each layer gives is bounded and counted, so
+ * that a bomb within a bomb is cut at the first (BH-39).
  */
 export class Inflation {
   readonly #codings: readonly Coding[];
-  readonly #maxBytes: number;
-  readonly #reader: BodyReader;
-  readonly #done: (fault: BodyFault | undefined) => void;
+  readonly #open: () => BodyReader;
+  readonly #done: (fault: BodyFault | undefined, body: Uint8Array) => void;
+  #reader: BodyReader | undefined;
   #decoder: Transform | undefined;
   #over = false;
 
-  /** `codings` holds at least one, outermost first. `done` is called once, unless destroyed before. */
+  /** `codings` holds at least one, outermost first; `open` makes a reader with the bounds. `done` is called once, unless released before. */
   constructor(
     codings: readonly Coding[],
-    maxBytes: number,
-    reader: BodyReader,
-    done: (fault: BodyFault | undefined) => void,
+    open: () => BodyReader,
+    done: (fault: BodyFault | undefined, body: Uint8Array) => void,
   ) {
     this.#codings = codings;
-    this.#maxBytes = maxBytes;
-    this.#reader = reader;
+    this.#open = open;
     this.#done = done;
   }
 
@@ -53,46 +52,47 @@ export class Inflation {
     this.#undo(0, body);
   }
 
-  /** Stops; `done` is not called any more. */
-  destroy(): void {
-    this.#over = true;
-    this.#decoder?.destroy();
-    this.#decoder = undefined;
+  /** Stops, and nobody holds the body any more. */
+  release(): void {
+    this.#stop();
+    this.#reader?.release();
+    this.#reader = undefined;
   }
 
   #undo(layer: number, body: Uint8Array): void {
     const coding = this.#codings[layer];
     // An empty body is empty in any coding.
     if (coding === undefined || body.length === 0) {
-      this.#finish(undefined);
+      this.#finish(undefined, body);
       return;
     }
-    const last = layer === this.#codings.length - 1;
-    const between: Buffer[] = [];
-    let size = 0;
+    const input = this.#reader;
+    const output = this.#open();
+    this.#reader = output;
     const decoder = OPEN[coding](body[0] as number);
     this.#decoder = decoder;
     decoder.on("data", (piece: Buffer) => {
       if (this.#over) return;
-      size += piece.length;
-      if (last) {
-        const fault = this.#reader.push(piece);
-        if (fault !== undefined) this.#finish(fault);
-      } else if (size > this.#maxBytes) this.#finish("too_large");
-      else between.push(piece);
+      const fault = output.push(piece);
+      if (fault !== undefined) this.#finish(fault, NOTHING);
     });
-    decoder.on("error", () => this.#finish("damaged"));
+    decoder.on("error", () => this.#finish("damaged", NOTHING));
     decoder.on("end", () => {
-      if (this.#over) return;
-      if (last) this.#finish(undefined);
-      else this.#undo(layer + 1, Buffer.concat(between, size));
+      if (!this.#over) this.#undo(layer + 1, output.take());
     });
+    decoder.on("close", () => input?.release());
     decoder.end(body);
   }
 
-  #finish(fault: BodyFault | undefined): void {
+  #finish(fault: BodyFault | undefined, body: Uint8Array): void {
     if (this.#over) return;
-    this.destroy();
-    this.#done(fault);
+    this.#stop();
+    this.#done(fault, body);
+  }
+
+  #stop(): void {
+    this.#over = true;
+    this.#decoder?.destroy();
+    this.#decoder = undefined;
   }
 }

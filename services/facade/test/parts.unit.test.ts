@@ -142,20 +142,20 @@ test.each([
   expect(readCodings(header)).toEqual(codings);
 });
 
-test("P7: a body in one piece is not copied, one in several is filled in once, and all is counted", () => {
+test("P7: a body in one piece is not copied, one in several is joined once, and all is counted", () => {
   const admission = new Admission(1, 10);
   const whole = Buffer.from("abcd");
-  const one = new BodyReader(4, 10, admission);
+  const one = new BodyReader(10, admission);
   expect(one.push(whole)).toBeUndefined();
   expect(one.take()).toBe(whole);
-  const two = new BodyReader(4, 10, admission);
+  const two = new BodyReader(10, admission);
   two.push(Buffer.from("ab"));
   two.push(Buffer.from("cd"));
   expect(text(two.take())).toBe("abcd");
-  const open = new BodyReader(undefined, 3, admission);
+  const open = new BodyReader(3, admission);
   open.push(Buffer.from("ab"));
   expect(open.push(Buffer.from("cd"))).toBe("too_large");
-  expect(new BodyReader(undefined, 10, admission).push(Buffer.from("abc"))).toBe("overloaded");
+  expect(new BodyReader(10, admission).push(Buffer.from("abc"))).toBe("overloaded");
   for (const reader of [one, two, open, one]) reader.release();
   expect(admission.bytes).toBe(0);
 });

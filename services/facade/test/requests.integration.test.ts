@@ -276,6 +276,19 @@ test("contracts 3: over the bound on requests or on held bytes is 503 overloaded
   expect((await b.ask("POST", CHAT, [], "1234567890")).status).toBe(200);
 });
 
+test("BH-39: what comes out of each coding counts as held, and is given back", async () => {
+  await using b = await bench({ maxBufferedBytes: 5000 });
+  const bomb = brotliCompressSync(gzipSync(Buffer.alloc(MAX_BODY / 2)));
+  const stacked = [["Content-Encoding", "gzip, br"]] as const;
+  for (let round = 0; round < 3; round += 1) {
+    const refused = await b.ask("POST", CHAT, stacked, bomb);
+    expect([refused.status, errorOf(refused)["code"]]).toEqual([503, "overloaded"]);
+    const fits = brotliCompressSync(gzipSync("a".repeat(4000)));
+    expect((await b.ask("POST", CHAT, stacked, fits)).body).toHaveLength(4000);
+  }
+  expect((await b.ask("POST", CHAT, [], "x".repeat(5000))).status).toBe(200);
+});
+
 test("a body that stops coming is refused and its connection closed", async () => {
   await using b = await bench({ stallTimeoutMs: 100 });
   const client = await b.open(rawRequest("POST", CHAT, [["Content-Length", "9"]], "12345"));
