@@ -38,8 +38,8 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
       ready: READY,
       withinMs: START_WITHIN_MS,
     });
-  const launch = async (service: ServiceName, replica: number, peers: object): Promise<Member> => {
-    const [http, rpc, ops] = [await freePort(), await freePort(), await freePort()];
+  const launch = async (service: ServiceName, replica: number, rpc: number, peers: object): Promise<Member> => {
+    const [http, ops] = [await freePort(), await freePort()];
     const at = (port: number): string => `127.0.0.1:${port}`;
     const runtime = {
       ...options.runtime,
@@ -57,13 +57,15 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
   };
   const url = (port: number): string => `http://127.0.0.1:${port}`;
   const gateway = async (replica: number): Promise<Member[]> => {
-    const router = await launch("router", replica, {});
-    const forwarder = await launch("forwarder", replica, { router: { urls: [url(router.rpc)] } });
-    const facade = await launch("facade", replica, { forwarder: { urls: [url(forwarder.rpc)] } });
-    return [router, forwarder, facade];
+    const [router, forwarder, facade] = [await freePort(), await freePort(), await freePort()];
+    return Promise.all([
+      launch("router", replica, router, {}),
+      launch("forwarder", replica, forwarder, { router: { urls: [url(router)] } }),
+      launch("facade", replica, facade, { forwarder: { urls: [url(forwarder)] } }),
+    ]);
   };
   const groups = await Promise.all([
-    launch("health", 0, {}).then((member) => [member]),
+    freePort().then(async (rpc) => [await launch("health", 0, rpc, {})]),
     ...Array.from({ length: replicas }, (_, replica) => gateway(replica)),
   ]);
   const members = groups.flat();
@@ -74,7 +76,9 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
   };
   const facades = members.filter(({ service }) => service === "facade").map(({ http }) => url(http));
   const ops = members.map((member) => url(member.ops));
-  await waitForRevision(ops, 1);
+  // A facade works by no config.
+  const configured = members.filter(({ service }) => service !== "facade").map((member) => url(member.ops));
+  await waitForRevision(configured, 1);
   const kill = async (service: ServiceName, replica = 0): Promise<void> => {
     const { process } = of(service, replica);
     process.kill("SIGKILL");
@@ -94,7 +98,7 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
     apply: async (next) => {
       const writer = await openStoreWriter(natsUrl);
       try {
-        await waitForRevision(ops, await writer.apply(withRuntime(next, {})));
+        await waitForRevision(configured, await writer.apply(withRuntime(next, {})));
       } finally {
         await writer.close();
       }

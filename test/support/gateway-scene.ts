@@ -1,0 +1,206 @@
+import { createHash } from "node:crypto";
+import { createScriptedProvider } from "@switchyard/testkit";
+import type { ScriptedProvider, ScriptedProviderOptions } from "@switchyard/testkit";
+import { GatewayClient } from "./gateway-client.ts";
+import type { Form, Gateway } from "./gateway-form.ts";
+
+export type UpstreamName = "A" | "B" | "C";
+
+/** Upstream keys that must never be seen by a caller or in a log. */
+export const CANARIES: Readonly<Record<UpstreamName, string>> = {
+  A: "UPKEY-A-9f31c0ffee5a",
+  B: "UPKEY-B-77d0badcab1e",
+  C: "UPKEY-C-10ccdeadbea7",
+};
+
+/** What credentials of scenes refer to. */
+export const SCENE_ENV: Readonly<Record<string, string>> = {
+  SCENE_UPKEY_A: CANARIES.A,
+  SCENE_UPKEY_B: CANARIES.B,
+  SCENE_UPKEY_C: CANARIES.C,
+};
+
+/** The cases' set-up: no retries on the same deployment, one failure cools for 5 s, no jitter, strict order. */
+const CASE_POLICY = {
+  preset: "group_failover",
+  zero_weight: "standby",
+  retry: { max_retries: 0, jitter: false },
+  bench: { failures: 1, window: "60s", cooloff: "5s" },
+};
+
+export interface SceneSpec {
+  /** `[A > B]`: the first serves, the others stand by in this order. Default A, B. */
+  readonly order?: readonly UpstreamName[];
+  /** `{A, B}`: equal weights. Instead of `order`. */
+  readonly pool?: readonly UpstreamName[];
+  /** Over the cases' own policy, nested fields one by one. */
+  readonly policy?: Readonly<Record<string, unknown>>;
+  /** Fields of `providers[]` by upstream, such as `family`. */
+  readonly providers?: Readonly<Partial<Record<UpstreamName, object>>>;
+  /** Fields of the group's deployments. */
+  readonly deployments?: Readonly<Partial<Record<UpstreamName, object>>>;
+  /** More groups, by the policy alone; they list the same upstreams. */
+  readonly groups?: Readonly<Record<string, { order: readonly UpstreamName[]; policy?: object }>>;
+  readonly upstream?: ScriptedProviderOptions;
+}
+
+/** What a scene adds to a config; names are unique in the run, so that scenes share a cluster. */
+export interface Fragment {
+  readonly providers: readonly object[];
+  readonly groups: readonly object[];
+  readonly keys: readonly object[];
+}
+
+/** A group of scripted upstreams behind a gateway, with a caller's key of its own. */
+export class Scene extends GatewayClient {
+  readonly form: Form;
+  readonly gateway: Gateway;
+  /** The name of the group to ask for. */
+  readonly group: string;
+  readonly #upstreams: ReadonlyMap<UpstreamName, ScriptedProvider>;
+  readonly #names: SceneNames;
+  readonly #leave: () => Promise<void>;
+
+  constructor(gateway: Gateway, set: SceneSet, leave: () => Promise<void>) {
+    super(gateway.http, set.names.key, set.names.group("g"));
+    this.form = gateway.form;
+    this.gateway = gateway;
+    this.group = set.names.group("g");
+    this.#upstreams = set.upstreams;
+    this.#names = set.names;
+    this.#leave = leave;
+  }
+
+  get A(): ScriptedProvider {
+    return this.#upstream("A");
+  }
+
+  get B(): ScriptedProvider {
+    return this.#upstream("B");
+  }
+
+  get C(): ScriptedProvider {
+    return this.#upstream("C");
+  }
+
+  /** The name of another group of the scene. */
+  groupOf(name: string): string {
+    return this.#names.group(name);
+  }
+
+  /** A caller of another gateway on the same bus. */
+  via(replica: number): GatewayClient {
+    return new GatewayClient(this.gateway.facades[replica] as string, this.key, this.group);
+  }
+
+  /** Calls that each upstream has received, in order of their names. */
+  get counts(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#upstreams].map(([name, { calls }]) => [name, calls.length]));
+  }
+
+  /** The gauge of requests in flight, over all processes and the scene's deployments. */
+  async inFlight(): Promise<number> {
+    let sum = 0;
+    for (const ops of this.gateway.ops) {
+      const text = await (await fetch(`${ops}/metrics`)).text();
+      for (const line of text.split("\n")) {
+        if (!line.startsWith("switchyard_deployment_in_flight{") || !line.includes(this.group)) continue;
+        sum += Number(line.slice(line.lastIndexOf(" ")));
+      }
+    }
+    return sum;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#leave();
+    await closeAll(this.#upstreams);
+  }
+
+  #upstream(name: UpstreamName): ScriptedProvider {
+    const upstream = this.#upstreams.get(name);
+    if (upstream === undefined) throw new Error(`the scene has no upstream ${name}`);
+    return upstream;
+  }
+}
+
+/** Upstreams, names and the config that belongs to them. */
+export interface SceneSet {
+  readonly upstreams: ReadonlyMap<UpstreamName, ScriptedProvider>;
+  readonly names: SceneNames;
+  readonly fragment: Fragment;
+}
+
+interface SceneNames {
+  readonly key: string;
+  group(name: string): string;
+}
+
+let scenes = 0;
+
+/** Starts the scripted upstreams and writes the config that names them. */
+export async function setScene(spec: SceneSpec): Promise<SceneSet> {
+  scenes += 1;
+  const tag = `${scenes}`;
+  const listed = new Set([
+    ...(spec.pool ?? spec.order ?? ["A", "B"]),
+    ...Object.values(spec.groups ?? {}).flatMap(({ order }) => order),
+  ]);
+  const upstreams = new Map<UpstreamName, ScriptedProvider>();
+  for (const name of [...listed].sort()) upstreams.set(name, await createScriptedProvider(spec.upstream));
+  const names: SceneNames = { key: `ck-test-${tag}`, group: (name) => `${name}-${tag}` };
+  const providers = [...upstreams].map(([name, { url }]) => {
+    const own = { family: "openai_compatible", ...spec.providers?.[name] };
+    const base = own.family === "openai_compatible" ? `${url}/v1` : url;
+    return { name: provider(name, tag), base_url: base, credential: { env: `SCENE_UPKEY_${name}` }, ...own };
+  });
+  const group = (name: string, order: readonly UpstreamName[], pooled: boolean, policy: object): object => ({
+    name: names.group(name),
+    deployments: order.map((each, place) => ({
+      provider: provider(each, tag),
+      model: `m-${each}`,
+      weight: pooled || place === 0 ? 100 : 0,
+      ...spec.deployments?.[each],
+    })),
+    policy: merge(CASE_POLICY, policy),
+  });
+  const groups = [
+    group("g", spec.pool ?? spec.order ?? ["A", "B"], spec.pool !== undefined, withGroupNames(spec.policy ?? {}, names)),
+    ...Object.entries(spec.groups ?? {}).map(([name, { order, policy }]) =>
+      group(name, order, false, withGroupNames({ ...spec.policy, ...policy }, names)),
+    ),
+  ];
+  const secret = { sha256: createHash("sha256").update(names.key).digest("hex") };
+  const granted = ["g", ...Object.keys(spec.groups ?? {})].map(names.group);
+  const keys = [{ name: `key-${tag}`, secret, groups: granted }];
+  return { upstreams, names, fragment: { providers, groups, keys } };
+}
+
+/** Closes a scene's upstreams. */
+export async function closeAll(upstreams: ReadonlyMap<UpstreamName, ScriptedProvider>): Promise<void> {
+  await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
+}
+
+function provider(name: UpstreamName, tag: string): string {
+  return `up-${name.toLowerCase()}-${tag}`;
+}
+
+/** Fallbacks name groups of the scene. */
+function withGroupNames(policy: object, names: SceneNames): object {
+  const fallback = (policy as { fallback?: Readonly<Record<string, string>> }).fallback;
+  if (fallback === undefined) return policy;
+  const named = Object.entries(fallback).map(([kind, name]) => [kind, names.group(name)]);
+  return { ...policy, fallback: Object.fromEntries(named) };
+}
+
+function merge(base: object, over: object): object {
+  const merged: Record<string, unknown> = { ...base };
+  for (const [name, value] of Object.entries(over)) {
+    const known = merged[name];
+    merged[name] = isPlain(known) && isPlain(value) ? merge(known, value) : value;
+  }
+  return merged;
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
