@@ -1,4 +1,4 @@
-import { ConnectError } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
 import type { Sink } from "./service.ts";
 
 /**

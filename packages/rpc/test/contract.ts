@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import {
-  InferenceService,
+  type InferenceService,
   type InferRequest,
   InferRequestSchema,
   type InferResponse,
@@ -13,7 +13,7 @@ import {
   DecideResponseSchema,
   ExplainResponseSchema,
   ListGroupsResponseSchema,
-  RoutingService,
+  type RoutingService,
 } from "@switchyard/proto/routing/v1/routing_service";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -164,7 +164,7 @@ const chunkOf = (message: InferResponse | undefined): Uint8Array =>
 
 /** What holds for a service however it is called. */
 export function contract(name: string, connect: (implementation: Implementation) => Promise<Fixture>): void {
-  describe(name, () => {
+  describe.each([name])("%s", () => {
     const implementation = scripted();
     const { seen } = implementation;
     const remote = name !== "in process";
@@ -257,7 +257,7 @@ export function contract(name: string, connect: (implementation: Implementation)
       );
       await reader.next();
       call.cancel();
-      await seen.cancelled;
+      await expect(seen.cancelled).resolves.toBeUndefined();
       if (remote) expect((await caught(reader.next())).code).toBe(Code.Canceled);
     });
 

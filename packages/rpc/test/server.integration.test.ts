@@ -30,7 +30,7 @@ import { type Implementation, scripted, until } from "./contract.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
 async function start(
@@ -59,7 +59,7 @@ function requestBytes(model: string, fields = ""): Buffer {
   return Buffer.concat([Buffer.from(head, "latin1"), body]);
 }
 
-async function open(server: RpcServer): Promise<{ socket: Socket; received(): string }> {
+async function open(server: RpcServer): Promise<{ socket: Socket; received: () => string }> {
   const socket = connect(server.port, server.host);
   cleanups.push(() => socket.destroy());
   let text = "";
@@ -102,6 +102,7 @@ describe("one port", () => {
     await until(() => answersIn(received()) === 2 && received().includes("404"));
     socket.write(requestBytes("three", "connection: keep-alive\r\n"));
     await until(() => answersIn(received()) === 3);
+    expect(received()).toContain("three");
   });
 
   test("a chunked body", async () => {
@@ -118,6 +119,7 @@ describe("one port", () => {
       Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from("\r\n0\r\n\r\n")]),
     );
     await until(() => received().includes("chat"));
+    expect(answersIn(received())).toBe(1);
   });
 
   test.each([
@@ -195,7 +197,7 @@ describe("faults", () => {
     socket.write(requestBytes("hang"));
     await until(() => implementation.seen.calls === 1);
     socket.resetAndDestroy();
-    await implementation.seen.cancelled;
+    await expect(implementation.seen.cancelled).resolves.toBeUndefined();
   });
 });
 

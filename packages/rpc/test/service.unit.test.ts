@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import {
-  InferenceService,
+  type InferenceService,
   InferRequestSchema,
   type InferResponse,
   InferResponseSchema,
@@ -10,7 +10,7 @@ import {
   DecideResponseSchema,
   ExplainResponseSchema,
   ListGroupsResponseSchema,
-  RoutingService,
+  type RoutingService,
 } from "@switchyard/proto/routing/v1/routing_service";
 import { expect, test } from "vitest";
 import { CallContext, Code, failure, readFailure, readStream, type ServiceImpl } from "../src/index.ts";

@@ -8,7 +8,7 @@ import {
 import type { ErrorClass } from "@switchyard/proto/config/v1/policy";
 import { InferRequestSchema } from "@switchyard/proto/inference/v1/inference_service";
 import { DecideRequestSchema } from "@switchyard/proto/routing/v1/routing_service";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Code, ConnectError } from "../src/index.ts";
 import { compileMessage, createRequestCheck } from "../src/server/validate.ts";

@@ -1,6 +1,6 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { InferRequestSchema, InferResponseSchema } from "@switchyard/proto/inference/v1/inference_service";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ChunkedDecoder } from "../src/http1/chunked.ts";
 import { contentLength, parseRequestHead, parseResponseHead } from "../src/http1/head.ts";

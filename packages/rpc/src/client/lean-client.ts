@@ -33,7 +33,7 @@ export function createLeanClient<S extends DescService>(
   const channel = new Channel(options);
   const methods: Record<string, unknown> = {};
   for (const method of service.methods) {
-    const resendable = options.resendable?.includes(method.localName as never) ?? false;
+    const resendable = options.resendable?.includes(method.localName) ?? false;
     const kind: CallKind = {
       channel,
       prefixes: channel.hosts.map((host) => requestPrefix(host, service, method)),
@@ -63,7 +63,7 @@ function streamMethod(
   const encode = createEncoder(method.input);
   return (request, sink, call) => {
     try {
-      new StreamCall(kind, call, encode(request), method.output, sink as Sink<unknown> as never).start();
+      new StreamCall(kind, call, encode(request), method.output, sink).start();
     } catch (error) {
       sink.fail(toConnectError(error));
     }

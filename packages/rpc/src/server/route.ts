@@ -18,7 +18,7 @@ export interface Registration {
 
 /** Pairs a service with its implementation, checked against each other. */
 export function registration<S extends DescService>(service: S, impl: ServiceImpl<S>): Registration {
-  return { service, impl: impl as Readonly<Record<string, unknown>> };
+  return { service, impl };
 }
 
 interface RouteBase {
@@ -88,6 +88,6 @@ function createBase(service: DescService, method: DescMethod): Omit<RouteBase, "
       check(message);
       return message;
     },
-    encode: encode as (message: Message) => Encoded,
+    encode,
   };
 }

@@ -158,19 +158,19 @@ class Listener implements RpcServer {
 
   #closeIdle(): void {
     this.#http1.closeIdleConnections();
-    for (const connection of [...this.#lean]) connection.closeIfIdle();
+    for (const connection of this.#lean) connection.closeIfIdle();
   }
 
   #cut(): void {
     this.#shutdown.abort();
-    for (const connection of [...this.#lean]) connection.destroy();
-    for (const session of [...this.#sessions]) session.destroy();
+    for (const connection of this.#lean) connection.destroy();
+    for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
   }
 
   #sweep(): void {
     const now = performance.now();
-    for (const connection of [...this.#lean]) {
+    for (const connection of this.#lean) {
       const limit = connection.reading ? requestMs : idleMs;
       if (!connection.busy && now - connection.waitingSince > limit) connection.destroy();
     }

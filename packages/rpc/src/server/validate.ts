@@ -22,11 +22,11 @@ const checks = new Map<string, Check>();
  * compiled from the few rules that hot messages use lets through what is surely valid, because the full validator
  * costs more than all the rest of a call.
  */
-export function createRequestCheck<D extends DescMessage>(schema: D): (message: Message) => void {
+export function createRequestCheck(schema: DescMessage): (message: Message) => void {
   const surelyValid = compileMessage(schema);
   return (message) => {
     if (surelyValid(message)) return;
-    const result = validator.validate(schema, message as never);
+    const result = validator.validate(schema, message);
     if (result.kind === "valid") return;
     const details = [];
     if (result.kind === "invalid") {
@@ -65,7 +65,7 @@ function compileOneof(oneof: DescOneof): Check[] {
     const check = compileField(field);
     if (check !== undefined) members.set(field.localName, check);
   }
-  const required = hasOption(oneof, rules.oneof) && getOption(oneof, rules.oneof).required === true;
+  const required = hasOption(oneof, rules.oneof) && getOption(oneof, rules.oneof).required;
   if (!required && members.size === 0) return [];
   const name = oneof.localName;
   return [

@@ -3,7 +3,6 @@ import { create } from "@bufbuild/protobuf";
 import {
   InferenceService,
   InferRequestSchema,
-  type InferResponse,
   InferResponseSchema,
 } from "@switchyard/proto/inference/v1/inference_service";
 import {
@@ -94,7 +93,7 @@ const read = (
     const request = create(InferRequestSchema, { method: "POST", path, body });
     client.infer(
       request,
-      { send: (_: InferResponse) => (count += 1) > 0, end: () => resolve(count), fail: reject, onDrain() {} },
+      { send: () => (count += 1) > 0, end: () => resolve(count), fail: reject, onDrain() {} },
       new CallContext({ headers }),
     );
   });
