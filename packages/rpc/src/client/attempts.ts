@@ -71,14 +71,15 @@ export abstract class Attempts implements PooledExchange {
   onLost(loss: Loss, why: string): void {
     this.connection = undefined;
     const { channel, resendable } = this.kind;
-    if (loss === "unsent") {
+    if (loss === "unreached") {
       this.#tried |= 1 << this.#server;
       channel.unreachable(this.#server);
       return this.#next(`no server is reachable: ${why}`);
     }
     channel.unknown(this.#server);
     // A server that dies takes its connections with it, so the same one may be picked again; the number is bounded.
-    if (loss === "silent" && resendable && this.#resent < this.kind.prefixes.length) {
+    const again = loss === "unsent" || (loss === "silent" && resendable);
+    if (again && this.#resent < this.kind.prefixes.length) {
       this.#resent += 1;
       return this.#next(why);
     }
@@ -127,6 +128,6 @@ export abstract class Attempts implements PooledExchange {
     if (channel.dispatch(server, this, parts, shared)) return;
     channel.unknown(server);
     this.#tried |= 1 << server;
-    this.#next("too many calls wait");
+    this.#next("no server takes another call");
   }
 }

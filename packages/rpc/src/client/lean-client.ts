@@ -11,7 +11,7 @@ import { UnaryCall } from "./unary-call.ts";
 export interface LeanClientOptions<S extends DescService> extends ChannelOptions {
   /**
    * Methods that may be sent again when a server went away without an answer, and of which the unary ones answer at
-   * once, so that they share connections. All others are sent again only when no connection came about.
+   * once, so that they share connections. All others are sent again only when nothing of them was sent.
    */
   resendable?: readonly (keyof S["method"] & string)[] | undefined;
   /** The most bytes of one message of an answer; 128 MiB when left out. */

@@ -4,14 +4,17 @@ import { type Flushable, flushThisTurn, type Part, writeParts } from "./flush.ts
 import { contentLength, maxHeadBytes, parseResponseHead, type ResponseHead } from "./head.ts";
 
 /** How far an exchange had come when its connection was lost. */
-export type Loss = "unsent" | "silent" | "broken";
+export type Loss = "unreached" | "unsent" | "silent" | "broken";
 
 /** One request and its answer. Told exactly one of `onEnd` and `onLost`, unless it aborted. */
 export interface Exchange {
   onHead(head: ResponseHead): void;
   onData(bytes: Buffer): void;
   onEnd(): void;
-  /** Unsent: never connected. Silent: sent, perhaps, and no byte came back. Broken: the answer had begun. */
+  /**
+   * Unreached: never connected. Unsent: the connection was gone before a byte of it was written. Silent: sent,
+   * perhaps, and no byte came back. Broken: the answer had begun.
+   */
   onLost(loss: Loss, why: string): void;
 }
 
@@ -32,6 +35,8 @@ export class ClientConnection implements Flushable {
   readonly #owner: ConnectionOwner;
   readonly #exchanges: Exchange[] = [];
   #outgoing: Part[] = [];
+  /** How many of the exchanges were written. */
+  #written = 0;
   #connected = false;
   #closed = false;
   #why = "connection closed";
@@ -83,6 +88,7 @@ export class ClientConnection implements Flushable {
     if (this.#outgoing.length === 0 || this.#closed || !this.#connected) return;
     const parts = this.#outgoing;
     this.#outgoing = [];
+    this.#written = this.#exchanges.length;
     writeParts(this.#socket, parts);
   }
 
@@ -102,7 +108,7 @@ export class ClientConnection implements Flushable {
     const at = this.#exchanges.indexOf(exchange);
     if (at < 0) return;
     this.#exchanges[at] = discard;
-    if (this.#exchanges.length === 1 || (stuck && at === 0)) this.destroy("aborted");
+    if (this.#exchanges.length === 1 || (stuck && at === 0 && this.#written > 0)) this.destroy("aborted");
   }
 
   destroy(why: string): void {
@@ -122,10 +128,13 @@ export class ClientConnection implements Flushable {
     this.#outgoing = [];
     const lost = this.#exchanges.splice(0);
     this.#owner.onClosed(this);
-    for (let i = 0; i < lost.length; i += 1) {
-      const loss = !this.#connected ? "unsent" : i === 0 && this.#started ? "broken" : "silent";
-      (lost[i] as Exchange).onLost(loss, this.#why);
-    }
+    for (let i = 0; i < lost.length; i += 1) (lost[i] as Exchange).onLost(this.#lossOf(i), this.#why);
+  }
+
+  #lossOf(index: number): Loss {
+    if (!this.#connected) return "unreached";
+    if (index >= this.#written) return "unsent";
+    return index === 0 && this.#started ? "broken" : "silent";
   }
 
   #read(bytes: Buffer): void {
@@ -207,6 +216,7 @@ export class ClientConnection implements Flushable {
     this.#body = "none";
     this.#started = false;
     const exchange = this.#exchanges.shift();
+    this.#written -= 1;
     // First, so that what the exchange starts next can find this connection.
     if (this.#last) this.destroy("closed by the server");
     else if (this.#exchanges.length === 0) {
