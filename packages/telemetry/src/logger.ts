@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import type { DestinationStream } from "pino";
+import { stderrLines } from "./line-buffer.ts";
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -20,14 +21,7 @@ export interface Logger {
   flush(): void;
 }
 
-/** How long a line may wait in memory before it is written, ms. */
-const FLUSH_EVERY_MS = 200;
-const BUFFER_BYTES = 8_192;
-
-/**
- * Writes JSON lines to stderr, or to `destination`. Lines are gathered and written together, at least every
- * 200 ms and at exit, so that a request does not pay for a system call.
- */
+/** Writes JSON lines to stderr, gathered, or to `destination` at once. */
 export function createLogger(options: { level?: LogLevel; destination?: DestinationStream } = {}): Logger {
   const settings = {
     level: options.level ?? "info",
@@ -37,17 +31,8 @@ export function createLogger(options: { level?: LogLevel; destination?: Destinat
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
   };
   if (options.destination !== undefined) return adapt(pino(settings, options.destination), () => {});
-  const stderr = pino.destination({ fd: 2, sync: true, minLength: BUFFER_BYTES });
-  const flush = (): void => {
-    try {
-      stderr.flushSync();
-    } catch {
-      // Nobody reads stderr any more: there is no better place to say so.
-    }
-  };
-  setInterval(flush, FLUSH_EVERY_MS).unref();
-  process.on("exit", flush);
-  return adapt(pino(settings, stderr), flush);
+  const lines = stderrLines();
+  return adapt(pino(settings, lines), () => lines.flush());
 }
 
 /** A logger that says nothing. */
