@@ -10,12 +10,12 @@ import { readConfig } from "./read-config.ts";
 
 /** Serves until a signal comes. */
 export async function serve({ config: path, services }: ServeCommand): Promise<void> {
-  const { config, warnings } = await readConfig(path);
+  const { config, file, warnings } = await readConfig(path);
   const logger = createLogger();
   for (const warning of warnings) logger.warn(warning);
   warnWhenAlone(config, services, logger);
   const listenHint = (name: ListenerName): string => `change runtime.listen.${name} in ${path}`;
-  const node = await startNode({ config, path, services, logger, listenHint, ops: true });
+  const node = await startNode({ config, path, file, services, logger, listenHint, ops: true });
   endOnFaults(logger);
   drainOnSignal({ logger, drainMs: drainMsOf(config.runtime), drain: (ms) => node.drain(ms) });
   process.stdout.write(`${readyLine(node.addresses, services)}\n`);

@@ -18,8 +18,8 @@ export interface Usage {
   readonly total_tokens: number;
 }
 
-export function usageOf(prompt: number, completion: number): Usage {
-  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+export function usageOf(asked: number, answered: number): Usage {
+  return { prompt_tokens: asked, completion_tokens: answered, total_tokens: asked + answered };
 }
 
 /** A `chat.completion`. */

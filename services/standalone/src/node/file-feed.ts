@@ -1,39 +1,52 @@
 import { create, equals } from "@bufbuild/protobuf";
 import { FeedState } from "@switchyard/cluster";
 import { formatFault, watchConfigFile } from "@switchyard/config";
+import type { ConfigChange, ConfigWatcher, LoadedFile } from "@switchyard/config";
 import { ConfigSchema, RuntimeSchema } from "@switchyard/proto/config/v1/config";
 import type { Config } from "@switchyard/proto/config/v1/config";
 import type { Logger } from "@switchyard/telemetry";
 
+/** An edit takes effect after two looks at the file agree, and within a second also on a busy machine, ms. */
+const LOOK_EVERY_MS = 150;
+
 /** The file is the truth and is watched: contracts.md section 2. Counts its own changes from 1. */
 export class FileFeed extends FeedState {
-  readonly #watch: { close(): void };
+  readonly #watch: ConfigWatcher;
+  readonly #first: Config;
+  readonly #logger: Logger;
+  #revision = 1;
 
-  constructor(path: string, first: Config, logger: Logger) {
+  constructor(path: string, since: LoadedFile | undefined, first: Config, logger: Logger) {
     super();
-    let revision = 1;
-    this.replace({ config: first, revision });
-    this.#watch = watchConfigFile(path, ({ config, faults, warnings, cause }) => {
-      if (config === undefined) {
-        logger.error("the edited config file is refused, the last good one stays", {
-          faults: faults.map(formatFault),
-        });
-        return;
-      }
-      if (cause === "config") {
-        revision += 1;
-        if (!sameRuntime(first, config)) logger.warn("the edited `runtime` takes effect at the next start");
-        logger.info("the edited config file is in force", { revision, warnings: warnings.map(formatFault) });
-      } else {
-        logger.info("secret files changed and were read again", { revision });
-      }
-      this.replace({ config: withRuntimeOf(first, config), revision });
-    });
+    this.#first = first;
+    this.#logger = logger;
+    this.replace({ config: first, revision: this.#revision });
+    const options = { everyMs: LOOK_EVERY_MS, ...(since === undefined ? {} : { since }) };
+    this.#watch = watchConfigFile(path, (change) => this.#onChange(change), options);
   }
 
   override close(): void {
     this.#watch.close();
     super.close();
+  }
+
+  #onChange({ config, faults, warnings, cause }: ConfigChange): void {
+    const logger = this.#logger;
+    if (config === undefined) {
+      const lines = faults.map(formatFault);
+      logger.error("the edited config file is refused, the last good one stays", { faults: lines });
+      return;
+    }
+    if (cause === "config") {
+      this.#revision += 1;
+      const revision = this.#revision;
+      if (!sameRuntime(this.#first, config))
+        logger.warn("the edited `runtime` takes effect at the next start");
+      logger.info("the edited config file is in force", { revision, warnings: warnings.map(formatFault) });
+    } else {
+      logger.info("secret files changed and were read again");
+    }
+    this.replace({ config: withRuntimeOf(this.#first, config), revision: this.#revision });
   }
 }
 

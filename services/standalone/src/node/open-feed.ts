@@ -2,6 +2,7 @@ import type { Bus } from "@switchyard/bus";
 import { BUCKETS, createStoreFeed, FeedState } from "@switchyard/cluster";
 import type { ConfigFeed, WritableConfigFeed } from "@switchyard/cluster";
 import { formatFault, validateConfig } from "@switchyard/config";
+import type { LoadedFile } from "@switchyard/config";
 import type { Config } from "@switchyard/proto/config/v1/config";
 import type { Logger } from "@switchyard/telemetry";
 import type { ServiceName } from "../args/command.ts";
@@ -16,6 +17,8 @@ export interface OpenFeedOptions {
   readonly config: Config;
   /** Path of the file that the config was read from; undefined when it came from none. */
   readonly path: string | undefined;
+  /** That file as it was read, so that no edit since then is missed. */
+  readonly file?: LoadedFile;
   readonly bus: Bus;
   readonly logger: Logger;
   readonly services: ReadonlySet<ServiceName>;
@@ -37,7 +40,7 @@ export async function openFeed(options: OpenFeedOptions): Promise<OpenFeed> {
   if (config.runtime?.bus?.nats === undefined) {
     if (!isUsable(config)) throw new CommandError(`no usable config: ${origin} names no groups`);
     return {
-      feed: path === undefined ? fixedFeed(config) : new FileFeed(path, config, logger),
+      feed: path === undefined ? fixedFeed(config) : new FileFeed(path, options.file, config, logger),
       writable: undefined,
     };
   }

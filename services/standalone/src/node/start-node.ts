@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { Bus } from "@switchyard/bus";
 import { durationMs, processSecrets } from "@switchyard/config";
+import type { LoadedFile } from "@switchyard/config";
 import { createFacade } from "@switchyard/facade";
 import type { Facade } from "@switchyard/facade";
 import type { Config, Runtime } from "@switchyard/proto/config/v1/config";
@@ -25,6 +26,8 @@ export interface NodeOptions {
   readonly config: Config;
   /** The file that the config was read from, which is watched on the embedded bus; undefined when it came from none. */
   readonly path: string | undefined;
+  /** That file as it was read, so that no edit since then is missed. */
+  readonly file?: LoadedFile;
   readonly services: ReadonlySet<ServiceName>;
   readonly logger: Logger;
   /** What to do about an occupied port, such as `change runtime.listen.http in FILE`. */

@@ -74,6 +74,7 @@ export class Crew {
   #fork(): void {
     const worker = cluster.fork();
     const startedAt = Date.now();
+    this.#logger.info("worker started", { worker: worker.id, pid: worker.process.pid });
     worker.on("message", (message: FromWorker) => this.#hear(worker, message));
     worker.on("exit", (code, signal) => {
       this.#readiness.delete(worker.id);
@@ -101,8 +102,8 @@ export class Crew {
       case "failed": {
         const { status, lines } = message;
         if (this.#serving) this.#logger.error(`worker cannot start: ${message.message}`, { faults: lines });
-        this.#started.reject(new CommandError(message.message, { status, lines }));
-        worker.process.kill("SIGKILL");
+        if (this.#serving) worker.process.kill("SIGKILL");
+        else this.#giveUp(new CommandError(message.message, { status, lines }));
       }
     }
   }
@@ -114,9 +115,7 @@ export class Crew {
     }
     this.#logger.error("a worker ended", { how });
     if (!this.#serving) {
-      this.#started.reject(
-        new CommandError(`a worker ended at its start (${how})`, { status: EXIT.software }),
-      );
+      this.#giveUp(new CommandError(`a worker ended at its start (${how})`, { status: EXIT.software }));
       return;
     }
     const wait = livedMs >= LIVED_MS ? RESTART_FIRST_MS : this.#restartMs;
@@ -124,6 +123,13 @@ export class Crew {
     setTimeout(() => {
       if (!this.#draining) this.#fork();
     }, wait);
+  }
+
+  /** One that cannot start means that none can: the others end too, before they can say anything else. */
+  #giveUp(reason: CommandError): void {
+    this.#draining = true;
+    for (const worker of workers()) worker.process.kill("SIGKILL");
+    this.#started.reject(reason);
   }
 
   #metricsOf(worker: Worker): Promise<string> {

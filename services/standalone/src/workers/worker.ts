@@ -1,3 +1,4 @@
+import cluster from "node:cluster";
 import { createLogger } from "@switchyard/telemetry";
 import type { ServeCommand } from "../args/command.ts";
 import { CommandError, EXIT } from "../exit.ts";
@@ -13,18 +14,21 @@ const READINESS_EVERY_MS = 250;
 
 /** Serves as one of several processes on the same listeners; the primary speaks for all of them. */
 export async function runWorker({ config: path, services }: ServeCommand, id: number): Promise<void> {
+  // A primary that is gone can be told nothing.
+  cluster.worker?.on("error", () => process.exit(EXIT.failed));
   // Ctrl+C reaches the whole process group: the primary hears it too, and says when to drain.
   process.on("SIGINT", () => {});
   const logger = createLogger().child({ worker: id });
   let node: RunningNode;
   let drainMs: number;
   try {
-    const { config } = await readConfig(path);
+    const { config, file } = await readConfig(path);
     drainMs = drainMsOf(config.runtime);
     const shared = config.runtime?.bus?.nats === undefined ? { wrapBus: relayBus } : {};
     node = await startNode({
       config,
       path,
+      file,
       services,
       logger,
       listenHint: (name) => `change runtime.listen.${name} in ${path}`,
