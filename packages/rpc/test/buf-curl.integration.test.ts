@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { createRequire } from "node:module";
 import { promisify } from "node:util";
 import { InferenceService } from "@switchyard/proto/inference/v1/inference_service";
 import { RoutingService } from "@switchyard/proto/routing/v1/routing_service";
@@ -8,7 +8,8 @@ import { createRpcServer, registration, type RpcServer } from "../src/index.ts";
 import { scripted } from "./contract.ts";
 
 const run = promisify(execFile);
-const buf = fileURLToPath(new URL("../../../node_modules/.bin/buf", import.meta.url));
+const require = createRequire(import.meta.url);
+const buf = require.resolve("@bufbuild/buf/bin/buf");
 
 /** `buf curl` as a client that is not JavaScript, by reflection. */
 describe("buf curl", () => {
@@ -21,7 +22,7 @@ describe("buf curl", () => {
   afterAll(() => server.close(1000));
 
   const curl = async (...args: string[]): Promise<string> =>
-    (await run(buf, ["curl", "--http2-prior-knowledge", ...args])).stdout;
+    (await run(process.execPath, [buf, "curl", "--http2-prior-knowledge", ...args])).stdout;
   const decide = JSON.stringify({ facts: { id: "r", model: "größe" } });
   const infer = JSON.stringify({ path: "/echo", body: "AQID" });
 
