@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { ConfigConflictError, findKey, keyHashOf, secretOf } from "@switchyard/cluster";
 import type { ConfigFeed, WritableConfigFeed } from "@switchyard/cluster";
-import { diffConfigs, validateConfig } from "@switchyard/config";
+import { diffConfigs, formatFault, validateConfig } from "@switchyard/config";
 import type { ConfigSnapshot } from "@switchyard/core";
 import {
   ApplyConfigResponseSchema,
@@ -38,14 +38,14 @@ export function createConfigRpc(deps: ConfigRpcDeps): ServiceImpl<typeof ConfigS
       const next = request.config ?? create(ConfigSchema);
       const { faults, warnings } = validateConfig(next);
       if (faults.length > 0) {
-        throw failure("invalid_request", faults.map(String).join("\n"), { status: 400 });
+        throw failure("invalid_request", faults.map(formatFault).join("\n"), { status: 400 });
       }
       const applied = deps.feed.current();
       const changes = diffConfigs(applied?.config ?? create(ConfigSchema), next);
       const answer = {
         revision: BigInt(applied?.revision ?? 0),
         changes: [...changes],
-        warnings: warnings.map(String),
+        warnings: warnings.map(formatFault),
       };
       if (request.dryRun || changes.length === 0) return create(ApplyConfigResponseSchema, answer);
       if (deps.writable === undefined) {
@@ -61,6 +61,9 @@ export function createConfigRpc(deps: ConfigRpcDeps): ServiceImpl<typeof ConfigS
       } catch (error) {
         if (error instanceof ConfigConflictError) {
           throw failure("invalid_request", error.message, { status: 409, cause: error });
+        }
+        if (error instanceof RangeError) {
+          throw failure("invalid_request", error.message, { status: 400, cause: error });
         }
         throw failure("upstream_unavailable", "the config store can't be reached", {
           status: 503,
