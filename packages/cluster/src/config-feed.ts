@@ -1,4 +1,6 @@
+import { create } from "@bufbuild/protobuf";
 import type { Config } from "@switchyard/proto/config/v1/config";
+import { ConfigSchema } from "@switchyard/proto/config/v1/config";
 
 /** A config in force. */
 export interface AppliedConfig {
@@ -66,4 +68,11 @@ export class FeedState implements ConfigFeed {
   close(): void {
     this.#listeners.clear();
   }
+}
+
+/** The part of a config that is the cluster's: `runtime` belongs to one process. */
+export function withoutRuntime(config: Config): Config {
+  if (config.runtime === undefined) return config;
+  const { runtime: _, ...rest } = config;
+  return create(ConfigSchema, rest);
 }

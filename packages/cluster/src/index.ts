@@ -1,6 +1,6 @@
 export { benchToWire, entryFromWire, entryToWire } from "./benches.ts";
 export { findKey, keyHashOf, secretOf } from "./caller-keys.ts";
-export { ConfigConflictError, FeedState } from "./config-feed.ts";
+export { ConfigConflictError, FeedState, withoutRuntime } from "./config-feed.ts";
 export type { AppliedConfig, ConfigFeed, WritableConfigFeed } from "./config-feed.ts";
 export { errorClassFromWire, errorClassToWire } from "./error-classes.ts";
 export { HealthReplica } from "./health-replica.ts";

@@ -5,7 +5,7 @@ import type { KeyValue, Subscription } from "@switchyard/bus";
 import type { Config } from "@switchyard/proto/config/v1/config";
 import { ConfigSchema } from "@switchyard/proto/config/v1/config";
 import { StoredConfigSchema } from "@switchyard/proto/config/v1/stored_config";
-import { ConfigConflictError, FeedState } from "./config-feed.ts";
+import { ConfigConflictError, FeedState, withoutRuntime } from "./config-feed.ts";
 import type { AppliedConfig, WritableConfigFeed } from "./config-feed.ts";
 
 const KEY = "current";
@@ -166,10 +166,4 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
     }, ms);
     this.#timers.add(timer);
   }
-}
-
-function withoutRuntime(config: Config): Config {
-  if (config.runtime === undefined) return config;
-  const { runtime: _, ...rest } = config;
-  return create(ConfigSchema, rest);
 }

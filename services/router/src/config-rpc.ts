@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { ConfigConflictError, findKey, keyHashOf, secretOf } from "@switchyard/cluster";
+import { ConfigConflictError, findKey, keyHashOf, secretOf, withoutRuntime } from "@switchyard/cluster";
 import type { ConfigFeed, WritableConfigFeed } from "@switchyard/cluster";
 import { diffConfigs, formatFault, validateConfig } from "@switchyard/config";
 import type { ConfigSnapshot } from "@switchyard/core";
@@ -41,7 +41,10 @@ export function createConfigRpc(deps: ConfigRpcDeps): ServiceImpl<typeof ConfigS
         throw failure("invalid_request", faults.map(formatFault).join("\n"), { status: 400 });
       }
       const applied = deps.feed.current();
-      const changes = diffConfigs(applied?.config ?? create(ConfigSchema), next);
+      const changes = diffConfigs(
+        withoutRuntime(applied?.config ?? create(ConfigSchema)),
+        withoutRuntime(next),
+      );
       const answer = {
         revision: BigInt(applied?.revision ?? 0),
         changes: [...changes],

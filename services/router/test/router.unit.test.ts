@@ -103,9 +103,9 @@ describe("RoutingService.Decide", () => {
     const changed = continuation.slice();
     changed[10] = (changed[10] ?? 0) ^ 1;
     for (const bad of [changed, continuation.slice(0, 20), new Uint8Array([1, 2, 3])]) {
-      expect(() =>
-        ask(routing, { continuation: bad, failed: failed(ErrorClass.SERVER_ERROR) }),
-      ).toThrow(/continuation/);
+      expect(() => ask(routing, { continuation: bad, failed: failed(ErrorClass.SERVER_ERROR) })).toThrow(
+        /continuation/,
+      );
     }
     expect(() => ask(routing, { continuation, failed: failed(ErrorClass.SERVER_ERROR) }, "ok")).toThrow(
       /continuation/,

@@ -15,6 +15,7 @@ import type { DecideResponse, RequestFacts } from "@switchyard/proto/routing/v1/
 import { createRouter } from "@switchyard/router";
 import { CallContext } from "@switchyard/rpc";
 import { Metrics, SILENT } from "@switchyard/telemetry";
+import { randomSeed } from "../node/random-seed.ts";
 import type { ExplainCommand } from "../args/command.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import { explanationText } from "./explanation-text.ts";
@@ -55,7 +56,7 @@ async function decideOnce(
     logger: SILENT,
     metrics: new Metrics(),
     now: Date.now,
-    seed: () => randomBytes(4).readUInt32LE(),
+    seed: randomSeed,
     name: "explain",
   });
   try {

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus";
 import type { SecretSource } from "@switchyard/config";
 import { createForwarder } from "@switchyard/forwarder";
@@ -13,6 +12,7 @@ import { createLeanClient, registration } from "@switchyard/rpc";
 import type { ChannelOptions, Registration, ServiceImpl } from "@switchyard/rpc";
 import type { Logger, Metrics, Readiness } from "@switchyard/telemetry";
 import { createUpstream } from "@switchyard/upstream";
+import { randomSeed } from "./random-seed.ts";
 import type { ServiceName } from "../args/command.ts";
 import { CommandError } from "../exit.ts";
 import type { OpenFeed } from "./open-feed.ts";
@@ -54,7 +54,7 @@ export function hostServices(options: HostOptions, owner: AsyncDisposableStack):
       ...common,
       ...(options.config.writable === undefined ? {} : { writable: options.config.writable }),
       logger: logger.child({ service: "router" }),
-      seed: () => randomBytes(4).readUInt32LE(),
+      seed: randomSeed,
     });
     owner.defer(() => router.close());
     registrations.push(
