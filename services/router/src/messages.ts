@@ -1,8 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { AttemptDecision, Decided, Endpoint, Explanation, RefuseDecision } from "@switchyard/core";
-import { Endpoint as WireEndpoint, PriceSchema } from "@switchyard/proto/config/v1/config";
+import { Endpoint as WireEndpoint } from "@switchyard/proto/config/v1/config";
 import {
-  AttemptSchema,
   CandidateExplanationSchema,
   ExplanationSchema,
   GroupExplanationSchema,
@@ -10,6 +9,7 @@ import {
   StepExplanationSchema,
 } from "@switchyard/proto/routing/v1/routing_service";
 import type {
+  Attempt,
   DecideResponse,
   Explanation as WireExplanation,
 } from "@switchyard/proto/routing/v1/routing_service";
@@ -34,9 +34,11 @@ export function decisionToWire(decided: Decided, decisionId: string): DecideResp
     : { case: "refusal", value: refusalToWire(decision) };
 }
 
-function attemptToWire(decision: AttemptDecision, decisionId: string) {
+/** Written as a literal: one is made for every request, and `create` would copy it. */
+function attemptToWire(decision: AttemptDecision, decisionId: string): Attempt {
   const { group, deployment } = decision;
-  return create(AttemptSchema, {
+  const attempt: Attempt = {
+    $typeName: "switchyard.routing.v1.Attempt",
     decisionId,
     group: group.name,
     project: group.project,
@@ -54,8 +56,12 @@ function attemptToWire(decision: AttemptDecision, decisionId: string) {
     next: decision.next ?? "",
     step: decision.step,
     strategy: group.policy.strategy,
-    ...(deployment.price === undefined ? {} : { price: create(PriceSchema, deployment.price) }),
-  });
+  };
+  if (deployment.price !== undefined) {
+    const { input, output } = deployment.price;
+    attempt.price = { $typeName: "switchyard.config.v1.Price", input, output };
+  }
+  return attempt;
 }
 
 function refusalToWire(decision: RefuseDecision) {
