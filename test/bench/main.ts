@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Child, stopAll } from "./measure/children.ts";
 import { chooseCores, type Cores } from "./measure/cores.ts";
 import { measureDecision } from "./measure/decision.ts";
@@ -16,17 +17,20 @@ import { measuredTable, ratioTable } from "./report/tables.ts";
 import { Skipped, type Surroundings, type Variant } from "./variants/variant.ts";
 
 const START_TIMEOUT_MS = 15_000;
+const INTERRUPTED = 130;
+
+let interrupted = false;
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 async function startEnds(cores: Cores): Promise<{ ends: Ends; upstreamPort: number }> {
-  const start = (name: string): Child =>
-    new Child(process.execPath, [join(import.meta.dirname, "wire", name)], { core: cores.load, ipc: true });
-  const upstream = start("upstream-stub.ts");
+  const start = (url: string): Child =>
+    new Child(process.execPath, [fileURLToPath(url)], { core: cores.load, ipc: true });
+  const upstream = start(import.meta.resolve("./wire/upstream-stub.ts"));
   const { port } = await upstream.ask<{ port: number }>(undefined, START_TIMEOUT_MS);
-  const generator = start("generator.ts");
+  const generator = start(import.meta.resolve("./wire/generator.ts"));
   await generator.ask(undefined, START_TIMEOUT_MS);
   return { ends: { generator, upstream }, upstreamPort: port };
 }
@@ -59,7 +63,11 @@ async function measure(
   const { ends, upstreamPort } = await startEnds(cores);
   try {
     await startServers(plan, { cores, upstreamPort, folder }, running, faults);
-    for (const [name, variant] of running) await warmUp(ends, plan, name, variant, faults);
+    for (const [name, variant] of running) {
+      await warmUp(ends, plan, name, variant, faults).catch((error: unknown) => {
+        faults.push(`${name}, warm-up: ${messageOf(error)}`);
+      });
+    }
     return toRows(await measureAll(ends, plan, running, options.rounds, faults));
   } finally {
     for (const variant of running.values()) await variant.stop();
@@ -90,6 +98,7 @@ async function run(options: Options, folder: string): Promise<number> {
   const cores = chooseCores();
   console.log(cores.words);
   const rows = await measure(options, cores, folder, faults);
+  if (interrupted) return INTERRUPTED;
   let decisionUs: number | undefined;
   if (options.load === undefined) {
     decisionUs = await measureDecision(cores).catch((error: unknown) => {
@@ -109,12 +118,14 @@ process.on("exit", () => {
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
-    void stopAll().finally(() => process.exit(130));
+    interrupted = true;
+    // With its processes gone the run comes to its end, and cleans up, by itself.
+    stopAll().catch(() => process.exit(INTERRUPTED));
   });
 }
 try {
   process.exitCode = await run(parseOptions(process.argv.slice(2)), folder);
 } catch (error) {
-  console.error(messageOf(error));
-  process.exitCode = 1;
+  if (!interrupted) console.error(messageOf(error));
+  process.exitCode = interrupted ? INTERRUPTED : 1;
 }

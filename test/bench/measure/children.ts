@@ -23,6 +23,7 @@ export class Child {
   #failure: string | undefined;
 
   constructor(command: string, args: readonly string[], options: StartOptions = {}) {
+    if (stopping) throw new Error("interrupted");
     const pinned = options.core === undefined ? [] : ["taskset", "-c", String(options.core)];
     const [program = command, ...rest] = [...pinned, command, ...args];
     this.process = spawn(program, rest, {
@@ -66,6 +67,7 @@ export class Child {
 
   /** Sends an order and waits for the one message that answers it. */
   async ask<Answer>(order: object | undefined, timeoutMs: number): Promise<Answer> {
+    if (this.ended !== undefined) throw new Error(this.ended);
     const waiting = new AbortController();
     const timer = setTimeout(() => {
       waiting.abort(new Error(`no answer within ${timeoutMs} ms\n${this.output}`));
@@ -102,13 +104,15 @@ export class Child {
 }
 
 const alive = new Set<Child>();
+let stopping = false;
 // An exit handler has no time to wait: whatever still runs then ends at once.
 process.on("exit", () => {
   for (const child of alive) child.process.kill(child.lastSignal);
 });
 
-/** Ends all that still runs, for a benchmark that was interrupted. */
+/** Ends all that still runs, and lets nothing start any more, for a benchmark that was interrupted. */
 export async function stopAll(): Promise<void> {
+  stopping = true;
   await Promise.all([...alive].map((child) => child.stop()));
 }
 

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { findProgram } from "./find-program.ts";
 
 /** Which core runs what; undefined where processes cannot be kept apart. */
 export interface Cores {
@@ -46,9 +47,10 @@ export function chooseCores(): Cores {
 
 /** Pins all threads of a running process; false if `taskset` is not there or refuses. */
 export function pinProcess(pid: number, core: number | undefined): boolean {
-  if (core === undefined) return false;
+  const taskset = findProgram("taskset");
+  if (core === undefined || taskset === undefined) return false;
   try {
-    execFileSync("taskset", ["-a", "-c", "-p", String(core), String(pid)], { stdio: "ignore" });
+    execFileSync(taskset, ["-a", "-c", "-p", String(core), String(pid)], { stdio: "ignore" });
     return true;
   } catch {
     return false;

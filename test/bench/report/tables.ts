@@ -1,6 +1,13 @@
 import type { Row } from "../measure/rows.ts";
 import { figure, ratio, signed, table } from "./table.ts";
 
+// A paced stream lasts as long as the upstream takes: only its first token, CPU and memory are the variant's.
+const SET_BY_PACE = new Set(["p50", "p99", "req/s"]);
+
+function isPaced(row: Row): boolean {
+  return row.load === "stream-100-paced";
+}
+
 function sameCell(rows: readonly Row[], row: Row, variant: string): Row | undefined {
   return rows.find(
     (other) => other.variant === variant && other.load === row.load && other.connections === row.connections,
@@ -58,10 +65,13 @@ export function ratioTable(rows: readonly Row[]): string {
     if (row.variant === "direct") continue;
     const [portkey, nginx] = [sameCell(rows, row, "portkey"), sameCell(rows, row, "nginx")];
     if (portkey === undefined && nginx === undefined) continue;
-    const cells = metrics.flatMap(([, read]) => [
-      portkey === undefined ? undefined : ratio(read(row), read(portkey)),
-      nginx === undefined ? undefined : ratio(read(row), read(nginx)),
-    ]);
+    const cells = metrics.flatMap(([name, read]) =>
+      [portkey, nginx].map((peer) =>
+        peer === undefined || (isPaced(row) && SET_BY_PACE.has(name))
+          ? undefined
+          : ratio(read(row), read(peer)),
+      ),
+    );
     lines.push([row.load, row.variant, String(row.connections), ...cells.map(figure)]);
   }
   if (lines.length === 0) return "";

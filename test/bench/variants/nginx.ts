@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "@switchyard/testkit";
 import { Child } from "../measure/children.ts";
-import { findProgram } from "./find-program.ts";
+import { findProgram } from "../measure/find-program.ts";
 import { waitForPort } from "./wait-for-port.ts";
 import { Skipped, type StartVariant } from "./variant.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "@switchyard/testkit";
 import { startNode } from "../measure/children.ts";
-import { findProgram } from "./find-program.ts";
+import { findProgram } from "../measure/find-program.ts";
 import { Skipped, type StartVariant } from "./variant.ts";
 import { waitForPort } from "./wait-for-port.ts";
 
