@@ -11,7 +11,8 @@ export function withRuntime(config: string | object, runtime: object): string {
 /** A valid config, or an error with all its faults. */
 export function readConfig(text: string): Config {
   const { config, faults } = validateConfig(text);
-  if (config === undefined) throw new Error(`the test's config is not valid:\n${faults.map(formatFault).join("\n")}`);
+  if (config === undefined)
+    throw new Error(`the test's config is not valid:\n${faults.map(formatFault).join("\n")}`);
   return config;
 }
 
@@ -24,7 +25,8 @@ export async function waitForRevision(ops: readonly string[], revision: number):
     for (;;) {
       const seen = await readyRevision(url);
       if (seen >= revision) break;
-      if (performance.now() > deadline) throw new Error(`${url} is at config revision ${seen}, not ${revision}`);
+      if (performance.now() > deadline)
+        throw new Error(`${url} is at config revision ${seen}, not ${revision}`);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }

@@ -38,7 +38,12 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
       ready: READY,
       withinMs: START_WITHIN_MS,
     });
-  const launch = async (service: ServiceName, replica: number, rpc: number, peers: object): Promise<Member> => {
+  const launch = async (
+    service: ServiceName,
+    replica: number,
+    rpc: number,
+    peers: object,
+  ): Promise<Member> => {
     const [http, ops] = [await freePort(), await freePort()];
     const at = (port: number): string => `127.0.0.1:${port}`;
     const runtime = {

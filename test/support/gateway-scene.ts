@@ -164,7 +164,12 @@ export async function setScene(spec: SceneSpec): Promise<SceneSet> {
     policy: merge(CASE_POLICY, policy),
   });
   const groups = [
-    group("g", spec.pool ?? spec.order ?? ["A", "B"], spec.pool !== undefined, withGroupNames(spec.policy ?? {}, names)),
+    group(
+      "g",
+      spec.pool ?? spec.order ?? ["A", "B"],
+      spec.pool !== undefined,
+      withGroupNames(spec.policy ?? {}, names),
+    ),
     ...Object.entries(spec.groups ?? {}).map(([name, { order, policy }]) =>
       group(name, order, false, withGroupNames({ ...spec.policy, ...policy }, names)),
     ),

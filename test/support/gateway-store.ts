@@ -22,7 +22,8 @@ export async function openStoreWriter(natsUrl: string): Promise<StoreWriter> {
     faultsOf: () => [],
     writes: true,
   });
-  if ((await feed.ready(APPLY_WITHIN_MS)) === undefined) throw new Error("the config store on NATS stays empty");
+  if ((await feed.ready(APPLY_WITHIN_MS)) === undefined)
+    throw new Error("the config store on NATS stays empty");
   return {
     apply: async (text) => {
       const { revision } = await feed.apply(readConfig(text), "test", undefined);
