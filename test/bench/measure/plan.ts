@@ -26,8 +26,8 @@ export interface Plan {
 }
 
 const CONNECTIONS = [1, 32];
-const MANY_GROUPS = 1_000;
-const MANY_GROUPS_SERVER = "one-process-many-groups";
+/** Each in a process of its own: one that had served other loads before would run warmer code than the other. */
+const GROUP_COUNTS = [1, 1_000];
 
 const starts: Readonly<Record<VariantName, StartVariant>> = {
   direct: startDirect,
@@ -58,15 +58,24 @@ export function makePlan(options: Options): Plan {
   if (groups.length > 0) sets.push(groups);
   const needed = new Set(sets.flat().map((cell) => cell.server));
   const servers = options.variants.map((name) => ({ name, start: starts[name] }));
-  const all: Server[] = [...servers, { name: MANY_GROUPS_SERVER, start: startOneProcess(MANY_GROUPS) }];
+  const all: Server[] = [
+    ...servers,
+    ...GROUP_COUNTS.map((count) => ({ name: groupsName(count), start: startOneProcess(count) })),
+  ];
   return { servers: all.filter(({ name }) => needed.has(name)), sets };
+}
+
+function groupsName(count: number): string {
+  return `groups-${count}`;
 }
 
 function groupsSet(): PlannedCell[] {
   const traffic = loadNamed("chat-1k");
-  const cell = { variant: "one-process", connections: 32, traffic };
-  return [
-    { ...cell, load: "groups-1", server: "one-process" },
-    { ...cell, load: `groups-${MANY_GROUPS}`, server: MANY_GROUPS_SERVER },
-  ];
+  return GROUP_COUNTS.map((count) => ({
+    variant: "one-process",
+    load: groupsName(count),
+    connections: 32,
+    traffic,
+    server: groupsName(count),
+  }));
 }
