@@ -1,5 +1,12 @@
 import type { ErrorClass } from "@switchyard/core";
-import type { ExchangeError } from "@switchyard/upstream";
+import type { StreamReader } from "@switchyard/providers";
+import { recogniseError } from "@switchyard/providers";
+import type { ExchangeError, ExchangeHead } from "@switchyard/upstream";
+import { decodeText, headerOf } from "./bytes.ts";
+import { Redactor } from "./redact.ts";
+
+/** How much of an error body recognition reads. */
+const RECOGNISED_BYTES = 64 * 1024;
 
 /** A provider's own answer, for E7: what the caller gets when everything failed. */
 export interface RealAnswer {
@@ -22,12 +29,26 @@ export interface AttemptFailure {
   readonly answer: RealAnswer | "unusable" | undefined;
 }
 
+/** What the caller gets for a request that no provider can be sent: a header in it is none. */
+const NOT_SENDABLE: RealAnswer = {
+  status: 400,
+  headers: [],
+  body: new TextEncoder().encode(
+    '{"error":{"message":"a header of the request can\'t be passed on","type":"invalid_request_error","code":"invalid_request","param":null}}',
+  ),
+};
+
 /** The failure that a broken exchange is, before anything reached the caller. */
 export function exchangeFailure(
   error: ExchangeError,
   status: number | undefined,
   streams: boolean,
 ): AttemptFailure {
+  // The caller's own mistake: it must not bench anybody (invariant 4).
+  if (error.code === "INVALID_REQUEST") {
+    const { message } = error;
+    return { error: "invalid_request", status, retryAfterMs: undefined, message, answer: NOT_SENDABLE };
+  }
   return {
     error: classOf(error, streams),
     status,
@@ -52,4 +73,65 @@ function classOf(error: ExchangeError, streams: boolean): ErrorClass {
     case "decode":
       return streams ? "stream_error" : "invalid_response";
   }
+}
+
+/** Who answered, as far as reading its errors needs it. */
+export interface Answered {
+  readonly family: string;
+  /** What was sent as credential, to keep it out of what comes back (P9). */
+  readonly secret: string | undefined;
+  readonly now: () => number;
+}
+
+/** What a provider said is wrong: as its answer, or inside an answer that began as a success. */
+export function providerFailure(
+  from: Answered,
+  head: ExchangeHead,
+  said: Uint8Array,
+  inStream: boolean,
+): AttemptFailure {
+  // Where a provider sends its callers is not for ours: they would take their key there.
+  if (head.status < 400 && !inStream) {
+    return unusable(head, `the provider answered with status ${head.status}, which is no answer`);
+  }
+  const redactor = new Redactor(from.secret);
+  const answer = redactor.answer({ status: head.status, headers: head.headers, body: said });
+  const recognised = recogniseError(
+    {
+      family: from.family,
+      status: head.status,
+      headers: (name) => headerOf(answer.headers, name),
+      body: decodeText(answer.body.subarray(0, RECOGNISED_BYTES)),
+      inStream,
+    },
+    from.now(),
+  );
+  const { class: error, retryAfterMs, message } = recognised;
+  return { error, status: head.status, retryAfterMs, message, answer };
+}
+
+/** What is wrong with a stream that did not come to its end. */
+export function streamFailure(reader: StreamReader, head: ExchangeHead, from: Answered): AttemptFailure {
+  if (reader.failure !== undefined) return providerFailure(from, head, reader.failure, true);
+  if (!reader.overflowed && reader.done) return unusable(head, "the provider's stream held no answer");
+  return {
+    error: "stream_error",
+    status: head.status,
+    retryAfterMs: undefined,
+    message: reader.overflowed
+      ? "the provider's stream held an event that is too large"
+      : "the provider's stream ended before its answer was complete",
+    answer: "unusable",
+  };
+}
+
+/** A success without a usable answer. */
+export function unusable(head: ExchangeHead | undefined, message: string): AttemptFailure {
+  const error = "invalid_response";
+  return { error, status: head?.status, retryAfterMs: undefined, message, answer: "unusable" };
+}
+
+/** One of the attempt's own clocks ran out. */
+export function timedOut(message: string): AttemptFailure {
+  return { error: "timeout", status: undefined, retryAfterMs: undefined, message, answer: undefined };
 }

@@ -1,4 +1,4 @@
-import { formatAttemptsHeader } from "@switchyard/core";
+import { formatAttemptsHeader, outcomeName } from "@switchyard/core";
 import type { AttemptOutcome, ErrorClass } from "@switchyard/core";
 
 /** One line of `x-ants-attempts` (H1). */
@@ -11,15 +11,15 @@ export interface AttemptEntry {
   readonly message: string | undefined;
 }
 
-/** The attempts of one request, in order. */
+/** The failed attempts of one request, in order. */
 export class AttemptLog {
   readonly entries: AttemptEntry[] = [];
 
-  add(entry: AttemptEntry): void {
-    this.entries.push(entry);
+  add(entry: Omit<AttemptEntry, "outcome">): void {
+    this.entries.push({ ...entry, outcome: outcomeName(entry.error, false) });
   }
 
-  /** The router knows how the last attempt's end is called: only it has the policy. */
+  /** The router knows how the last attempt's end is called: only it sees that it was benched instead of waited for. */
   nameLast(outcome: string): void {
     const last = this.entries.at(-1);
     if (last !== undefined && outcome !== "") last.outcome = outcome as AttemptOutcome;

@@ -1,5 +1,4 @@
 import type { BodyEndpoint, StreamReader, TokenUsage } from "@switchyard/providers";
-import { recogniseError } from "@switchyard/providers";
 import type {
   Exchange,
   ExchangeError,
@@ -9,9 +8,9 @@ import type {
   Upstream,
 } from "@switchyard/upstream";
 import { readAnswer, streamReaderFor } from "./answers.ts";
-import { exchangeFailure } from "./attempt-failure.ts";
-import type { AttemptFailure } from "./attempt-failure.ts";
-import { concat, decodeText, headerOf } from "./bytes.ts";
+import { exchangeFailure, providerFailure, streamFailure, timedOut, unusable } from "./attempt-failure.ts";
+import type { Answered, AttemptFailure } from "./attempt-failure.ts";
+import { concat, headerOf } from "./bytes.ts";
 
 /** E6: the gate holds no more than this, and no longer. */
 const GATE_BYTES = 64 * 1024;
@@ -19,8 +18,8 @@ const GATE_MS = 30_000;
 /** P1: a response that does not stream is held whole up to this, so that a bad one can still fail over. */
 const WHOLE_BYTES = 8 * 1024 * 1024;
 const ERROR_BYTES = 256 * 1024;
-/** How much of an error body recognition reads. */
-const RECOGNISED_BYTES = 64 * 1024;
+/** An error that comes drop by drop is taken as far as it got. */
+const ERROR_MS = 10_000;
 
 /** What one attempt is to do. Times in ms, 0 = off. */
 export interface AttemptPlan {
@@ -53,11 +52,14 @@ export interface AttemptListener {
   /** The answer broke after it had begun; `event` is the provider's own error event, where it sent one. */
   onBroken(failure: AttemptFailure, event: Uint8Array | undefined): void;
   onFailed(failure: AttemptFailure): void;
+  /** Something of ours threw, at whatever time; the exchange is aborted and nothing follows. */
+  onFault(error: unknown): void;
 }
 
 /** One call to one deployment: holds what has not committed, tells how it ended, exactly once (invariant 3). */
 export class Attempt implements ExchangeHandler {
   readonly #plan: AttemptPlan;
+  readonly #answered: Answered;
   readonly #listener: AttemptListener;
   readonly #now: () => number;
   readonly #startedAt: number;
@@ -71,8 +73,10 @@ export class Attempt implements ExchangeHandler {
   #firstTokenTimer: NodeJS.Timeout | undefined;
   #boundTimer: NodeJS.Timeout | undefined;
 
-  constructor(plan: AttemptPlan, listener: AttemptListener, now: () => number) {
+  /** `secret`: the credential that the exchange carries, to keep it out of what the provider says of it (P9). */
+  constructor(plan: AttemptPlan, secret: string | undefined, listener: AttemptListener, now: () => number) {
     this.#plan = plan;
+    this.#answered = { family: plan.family, secret, now };
     this.#listener = listener;
     this.#now = now;
     this.#startedAt = now();
@@ -81,7 +85,7 @@ export class Attempt implements ExchangeHandler {
   start(upstream: Upstream): void {
     const { firstTokenTimeoutMs } = this.#plan;
     if (firstTokenTimeoutMs > 0 && this.#plan.streams) {
-      this.#firstTokenTimer = setTimeout(() => this.#timeOut("no token in time"), firstTokenTimeoutMs);
+      this.#firstTokenTimer = this.#after(firstTokenTimeoutMs, () => this.#timeOut("no token in time"));
     }
     this.#exchange = upstream.send(this.#plan.exchange, this);
   }
@@ -97,20 +101,61 @@ export class Attempt implements ExchangeHandler {
   }
 
   onHead(head: ExchangeHead): void {
-    this.#head = head;
-    if (head.status < 200 || head.status > 299) {
-      this.#mode = "error";
-    } else if (/^\s*text\/event-stream\b/i.test(headerOf(head.headers, "content-type") ?? "")) {
-      this.#mode = "stream";
-      this.#reader = streamReaderFor(this.#plan.endpoint, this.#plan.stripUsage);
-      this.#boundTimer = setTimeout(() => this.#commit(), GATE_MS);
-    } else {
-      this.#mode = "whole";
-      this.#boundWhole();
+    try {
+      this.#onHead(head);
+    } catch (error) {
+      this.#fault(error);
     }
   }
 
   onData(chunk: Uint8Array): void {
+    try {
+      this.#onData(chunk);
+    } catch (error) {
+      this.#fault(error);
+    }
+  }
+
+  onEnd(): void {
+    try {
+      this.#onEnd();
+    } catch (error) {
+      this.#fault(error);
+    }
+  }
+
+  onError(error: ExchangeError): void {
+    try {
+      this.#onError(error);
+    } catch (fault) {
+      this.#fault(fault);
+    }
+  }
+
+  #onHead(head: ExchangeHead): void {
+    if (this.#mode !== "waiting") return;
+    this.#head = head;
+    if (head.status < 200 || head.status > 299) {
+      this.#mode = "error";
+      this.#clearTimers();
+      this.#boundTimer = this.#after(ERROR_MS, () => this.#cutError());
+      return;
+    }
+    const streams = /^\s*text\/event-stream\b/i.test(headerOf(head.headers, "content-type") ?? "");
+    if (!streams) {
+      this.#mode = "whole";
+      this.#boundWhole();
+    } else if (this.#plan.streams) {
+      this.#mode = "stream";
+      this.#reader = streamReaderFor(this.#plan.endpoint, this.#plan.stripUsage);
+      this.#boundTimer = this.#after(GATE_MS, () => this.#commit());
+    } else {
+      this.#exchange?.abort();
+      this.#failed(unusable(this.#head, "the provider streamed an answer that was not to stream"));
+    }
+  }
+
+  #onData(chunk: Uint8Array): void {
     switch (this.#mode) {
       case "stream":
         this.#onStreamData(chunk);
@@ -127,10 +172,7 @@ export class Attempt implements ExchangeHandler {
         return;
       case "error":
         this.#hold(chunk);
-        if (this.#heldBytes > ERROR_BYTES) {
-          this.#exchange?.abort();
-          this.#failWithAnswer();
-        }
+        if (this.#heldBytes > ERROR_BYTES) this.#cutError();
         return;
       case "waiting":
       case "over":
@@ -138,7 +180,7 @@ export class Attempt implements ExchangeHandler {
     }
   }
 
-  onEnd(): void {
+  #onEnd(): void {
     switch (this.#mode) {
       case "stream":
         this.#onStreamEnd();
@@ -158,10 +200,15 @@ export class Attempt implements ExchangeHandler {
     }
   }
 
-  onError(error: ExchangeError): void {
+  #onError(error: ExchangeError): void {
     if (this.#mode === "over") return;
     if (this.#mode === "error") {
       this.#failWithAnswer();
+      return;
+    }
+    // Whoever has the closing event has the whole answer, however the connection ended.
+    if (this.#reader?.done === true && this.#serving) {
+      this.#onStreamEnd();
       return;
     }
     const failure = exchangeFailure(error, this.#head?.status, this.#mode === "stream");
@@ -169,15 +216,32 @@ export class Attempt implements ExchangeHandler {
     else this.#failed(failure);
   }
 
+  /** Nobody above a callback of upstream or of a timer could end the attempt when it throws (invariant 3). */
+  #fault(error: unknown): void {
+    this.abort();
+    this.#listener.onFault(error);
+  }
+
+  #after(ms: number, run: () => void): NodeJS.Timeout {
+    return setTimeout(() => {
+      try {
+        run();
+      } catch (error) {
+        this.#fault(error);
+      }
+    }, ms);
+  }
+
   #onStreamData(chunk: Uint8Array): void {
     const reader = this.#reader as StreamReader;
     const out: Uint8Array[] = [];
     reader.push(chunk, out);
-    this.#pass(out, reader.committed);
-    if (reader.failure !== undefined || reader.overflowed) {
-      this.#exchange?.abort();
-      this.#onStreamFault(reader);
-    }
+    const broken = reader.failure !== undefined || reader.overflowed;
+    // What nobody needs any more must not fill the gate.
+    if (!broken || this.#serving || reader.committed) this.#pass(out, reader.committed);
+    if (!broken) return;
+    this.#exchange?.abort();
+    this.#onStreamFault(reader);
   }
 
   #pass(out: readonly Uint8Array[], committed: boolean): void {
@@ -193,32 +257,16 @@ export class Attempt implements ExchangeHandler {
     const reader = this.#reader as StreamReader;
     const out: Uint8Array[] = [];
     const verdict = reader.finish(out);
-    this.#pass(out, verdict === "complete");
+    if (this.#serving || verdict === "complete") this.#pass(out, true);
     if (verdict === "complete") this.#served(reader);
     else this.#onStreamFault(reader);
   }
 
   #onStreamFault(reader: StreamReader): void {
-    const failure = this.#streamFailure(reader);
-    if (this.#serving) this.#broken(failure, reader.failure);
+    const failure = streamFailure(reader, this.#head as ExchangeHead, this.#answered);
+    const said = typeof failure.answer === "object" ? failure.answer.body : undefined;
+    if (this.#serving) this.#broken(failure, said);
     else this.#failed(failure);
-  }
-
-  #streamFailure(reader: StreamReader): AttemptFailure {
-    const head = this.#head as ExchangeHead;
-    if (reader.failure !== undefined) return this.#recognise(head, reader.failure, true);
-    const empty = !reader.overflowed && reader.done;
-    return {
-      error: empty ? "invalid_response" : "stream_error",
-      status: head.status,
-      retryAfterMs: undefined,
-      message: reader.overflowed
-        ? "the provider's stream held an event that is too large"
-        : empty
-          ? "the provider's stream held no answer"
-          : "the provider's stream ended before its answer was complete",
-      answer: "unusable",
-    };
   }
 
   #onWhole(): void {
@@ -226,15 +274,9 @@ export class Attempt implements ExchangeHandler {
     const body = concat(this.#held, this.#heldBytes);
     const answer = readAnswer(this.#plan.endpoint, body, this.#plan.encodingFormat);
     if (answer.kind === "error") {
-      this.#failed(this.#recognise(head, body, true));
+      this.#failed(providerFailure(this.#answered, head, body, true));
     } else if (answer.kind === "unusable") {
-      this.#failed({
-        error: "invalid_response",
-        status: head.status,
-        retryAfterMs: undefined,
-        message: answer.reason,
-        answer: "unusable",
-      });
+      this.#failed(unusable(this.#head, answer.reason));
     } else {
       this.#serving = true;
       this.#listener.onServe(head, answer);
@@ -243,28 +285,14 @@ export class Attempt implements ExchangeHandler {
     }
   }
 
-  #failWithAnswer(): void {
-    this.#failed(this.#recognise(this.#head as ExchangeHead, concat(this.#held, this.#heldBytes), false));
+  #cutError(): void {
+    this.#exchange?.abort();
+    this.#failWithAnswer();
   }
 
-  #recognise(head: ExchangeHead, body: Uint8Array, inStream: boolean): AttemptFailure {
-    const recognised = recogniseError(
-      {
-        family: this.#plan.family,
-        status: head.status,
-        headers: (name) => headerOf(head.headers, name),
-        body: decodeText(body.subarray(0, RECOGNISED_BYTES)),
-        inStream,
-      },
-      this.#now(),
-    );
-    return {
-      error: recognised.class,
-      status: head.status,
-      retryAfterMs: recognised.retryAfterMs,
-      message: recognised.message,
-      answer: { status: head.status, headers: head.headers, body },
-    };
+  #failWithAnswer(): void {
+    const body = concat(this.#held, this.#heldBytes);
+    this.#failed(providerFailure(this.#answered, this.#head as ExchangeHead, body, false));
   }
 
   #hold(bytes: Uint8Array): void {
@@ -275,7 +303,9 @@ export class Attempt implements ExchangeHandler {
   #commit(): void {
     if (this.#serving || this.#mode === "over") return;
     this.#serving = true;
-    this.#clearTimers();
+    clearTimeout(this.#firstTokenTimer);
+    // E5: of an answer that does not stream the clock runs on.
+    if (this.#mode === "stream") clearTimeout(this.#boundTimer);
     this.#listener.onServe(this.#head as ExchangeHead, undefined);
     const held = this.#held;
     this.#held = [];
@@ -284,6 +314,7 @@ export class Attempt implements ExchangeHandler {
   }
 
   #forward(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
     if (!this.#listener.onBytes(bytes)) this.#exchange?.pause();
   }
 
@@ -292,32 +323,31 @@ export class Attempt implements ExchangeHandler {
     const bound = this.#plan.wholeTimeoutMs;
     if (bound === 0) return;
     const left = Math.max(1, bound - (this.#now() - this.#startedAt));
-    this.#boundTimer = setTimeout(() => this.#timeOut("no complete response in time"), left);
+    this.#boundTimer = this.#after(left, () => this.#timeOut("no complete response in time"));
   }
 
   #timeOut(message: string): void {
-    if (this.#mode === "over" || this.#serving) return;
+    if (this.#mode === "over") return;
     this.#exchange?.abort();
-    this.#failed({
-      error: "timeout",
-      status: undefined,
-      retryAfterMs: undefined,
-      message,
-      answer: undefined,
-    });
+    const failure = timedOut(message);
+    if (this.#serving) this.#broken(failure, undefined);
+    else this.#failed(failure);
   }
 
   #served(facts: ServedFacts): void {
+    if (this.#mode === "over") return;
     this.#over();
     this.#listener.onServed(facts);
   }
 
   #broken(failure: AttemptFailure, event: Uint8Array | undefined): void {
+    if (this.#mode === "over") return;
     this.#over();
     this.#listener.onBroken(failure, event);
   }
 
   #failed(failure: AttemptFailure): void {
+    if (this.#mode === "over") return;
     this.#over();
     this.#listener.onFailed(failure);
   }

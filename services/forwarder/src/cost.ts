@@ -4,12 +4,19 @@ import { TokenUsageSchema } from "@switchyard/proto/events/v1/events";
 import type { TokenUsage as WireUsage } from "@switchyard/proto/events/v1/events";
 import type { TokenUsage } from "@switchyard/providers";
 
-const TOKENS_PER_PRICE = 1_000_000;
+/** A price of one dollar for a million tokens is this many units for each: whole numbers add up exactly. */
+const UNITS_PER_PRICE = 1_000_000;
+const UNITS_PER_USD = 1_000_000_000_000;
 
-/** USD; undefined without a price or without usage. */
+/** USD; undefined without a price or without usage. Exact where prices have at most six decimals. */
 export function costOf(usage: TokenUsage | undefined, price: Price | undefined): number | undefined {
   if (usage === undefined || price === undefined) return undefined;
-  return (usage.input * price.input + usage.output * price.output) / TOKENS_PER_PRICE;
+  const units = usage.input * unitPrice(price.input) + usage.output * unitPrice(price.output);
+  return units / UNITS_PER_USD;
+}
+
+function unitPrice(usdPerMillion: number): number {
+  return Math.round(usdPerMillion * UNITS_PER_PRICE);
 }
 
 /** A decimal without an exponent, as `x-ants-cost` has it (H2). */

@@ -59,6 +59,9 @@ function infer(deps: RunDeps, request: InferRequest, sink: Sink<InferResponse>, 
   }
   const endpoint = endpointOf(method, path);
   if (endpoint === undefined) {
+    if (isModelsPath(path) || endpointOf("POST", path) !== undefined) {
+      throw failure("method_not_allowed", `${path} can't be called with ${method}`, { status: 405 });
+    }
     throw failure("not_found", `${method} ${path} is not served`, { status: 404 });
   }
   const read = readRequestFacts(endpoint, request.body);

@@ -11,6 +11,8 @@ const LIST = "/v1/models";
 const ONE = "/v1/models/";
 /** Groups have no age of their own, and clients want a whole number. */
 const CREATED = 1_700_000_000;
+/** Routers answer from memory: one that takes this long hangs. */
+const LIST_MS = 10_000;
 
 /** Whether the path is the list of models or one of them. */
 export function isModelsPath(path: string): boolean {
@@ -24,16 +26,24 @@ export function serveModels(
   sink: Sink<InferResponse>,
   call: Call,
 ): void {
-  const fail = (error: unknown): void => sink.fail(toConnectError(error));
-  settle(
+  let forget: (() => void) | undefined;
+  const onCancel = (): void => forget?.();
+  const fail = (error: unknown): void => {
+    call.offCancel(onCancel);
+    sink.fail(toConnectError(error));
+  };
+  call.onCancel(onCancel);
+  forget = settle(
     () => router.listGroups(create(ListGroupsRequestSchema), call),
     ({ groups }) => {
       const body = request.path === LIST ? list(groups) : one(groups, nameIn(request.path));
+      call.offCancel(onCancel);
       sink.send(headPart(200, ["content-type", "application/json"]));
       sink.send(chunkPart(new TextEncoder().encode(JSON.stringify(body))));
       sink.end();
     },
     fail,
+    LIST_MS,
   );
 }
 

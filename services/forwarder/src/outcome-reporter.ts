@@ -1,6 +1,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import type { EventBus } from "@switchyard/bus";
 import { outcomeToWire, SUBJECTS } from "@switchyard/cluster";
+import { affectsHealth } from "@switchyard/core";
 import type { Outcome } from "@switchyard/core";
 import { OutcomeBatchSchema, SuccessSumSchema, UsageBatchSchema } from "@switchyard/proto/events/v1/events";
 import type { Outcome as WireOutcome, SuccessSum, UsageEvent } from "@switchyard/proto/events/v1/events";
@@ -23,6 +24,7 @@ export class OutcomeReporter {
   #usage: UsageEvent[] = [];
   #recent: WireOutcome[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #closed = false;
 
   constructor(options: { readonly bus: EventBus; readonly name: string; readonly now: () => number }) {
     this.#bus = options.bus;
@@ -38,14 +40,18 @@ export class OutcomeReporter {
       return;
     }
     const wire = outcomeToWire(outcome);
-    this.#recent.push(wire);
-    if (this.#recent.length > RECENT_MOST) this.#recent.shift();
+    // Those that change nothing would only push out those that do.
+    if (affectsHealth(outcome)) {
+      this.#recent.push(wire);
+      if (this.#recent.length > RECENT_MOST) this.#recent.shift();
+    }
     this.#publish([wire], []);
   }
 
   usage(event: UsageEvent): void {
-    if (this.#usage.length < USAGE_MOST) this.#usage.push(event);
-    this.#arm();
+    this.#usage.push(event);
+    if (this.#usage.length < USAGE_MOST) this.#arm();
+    else this.#flush();
   }
 
   /** Outcomes for the next decision to carry; usually none. */
@@ -59,8 +65,9 @@ export class OutcomeReporter {
     return this.#recent.slice();
   }
 
-  /** Publishes what is summed and stops. */
+  /** Publishes what is summed; what still comes goes out at once. */
   close(): void {
+    this.#closed = true;
     this.#flush();
   }
 
@@ -77,7 +84,8 @@ export class OutcomeReporter {
   }
 
   #arm(): void {
-    this.#timer ??= setTimeout(() => this.#flush(), BATCH_MS);
+    if (this.#closed) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), BATCH_MS);
   }
 
   #flush(): void {

@@ -7,13 +7,16 @@ export interface OwnKey {
   readonly secret: string;
 }
 
+/** What a header can carry without doubt; a line break in it would be another header. */
+const FIT = /^[\x21-\x7e]+$/;
+
 /** Reads `x-provider-key: <provider>=<secret>`. Throws 400 `invalid_provider_key`, never repeating the value. */
 export function readOwnKey(value: string | undefined): OwnKey | undefined {
   if (value === undefined) return undefined;
   const split = value.indexOf("=");
   const provider = value.slice(0, Math.max(0, split)).trim().toLowerCase();
   const secret = value.slice(split + 1).trim();
-  if (split < 1 || provider === "" || secret === "") {
+  if (split < 1 || provider === "" || !FIT.test(secret)) {
     throw failure("invalid_provider_key", "x-provider-key must have the form <provider>=<secret>", {
       status: 400,
     });

@@ -19,6 +19,11 @@ export function headPart(status: number, headers: readonly string[]): InferRespo
   return { $typeName: RESPONSE, part: { case: "head", value: head } };
 }
 
+/** A name as a header's value: one that is not plain ASCII is percent-encoded, since headers can't hold it. */
+export function headerText(name: string): string {
+  return /^[\x20-\x7e]*$/.test(name) ? name : encodeURIComponent(name);
+}
+
 export function chunkPart(bytes: Uint8Array): InferResponse {
   return { $typeName: RESPONSE, part: { case: "chunk", value: bytes } };
 }

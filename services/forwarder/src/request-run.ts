@@ -1,18 +1,12 @@
 import { create } from "@bufbuild/protobuf";
-import type { Outcome } from "@switchyard/core";
 import { errorClassToWire } from "@switchyard/cluster";
-import type { UsageEvent } from "@switchyard/proto/events/v1/events";
 import { UsageEventSchema } from "@switchyard/proto/events/v1/events";
+import type { UsageEvent } from "@switchyard/proto/events/v1/events";
 import type { InferRequest, InferResponse } from "@switchyard/proto/inference/v1/inference_service";
-import {
-  DecideRequestSchema,
-  FailedAttemptSchema,
-  RequestFactsSchema,
-} from "@switchyard/proto/routing/v1/routing_service";
+import { FailedAttemptSchema } from "@switchyard/proto/routing/v1/routing_service";
 import type {
   Attempt as AttemptOrder,
   DecideResponse,
-  FailedAttempt,
   Refusal,
 } from "@switchyard/proto/routing/v1/routing_service";
 import type { BodyFacts } from "@switchyard/providers";
@@ -21,19 +15,23 @@ import type { Call, Sink } from "@switchyard/rpc";
 import type { ExchangeHead } from "@switchyard/upstream";
 import type { Account, Accounts } from "./accounts.ts";
 import { Attempt } from "./attempt.ts";
-import type { AttemptListener, AttemptPlan, ServedFacts } from "./attempt.ts";
-import type { AttemptFailure, RealAnswer } from "./attempt-failure.ts";
+import type { AttemptListener, ServedFacts } from "./attempt.ts";
+import type { AttemptFailure } from "./attempt-failure.ts";
 import { AttemptLog } from "./attempt-log.ts";
-import { callerAnswer, errorEvent, servedHeaders } from "./answers.ts";
+import { AttemptScope, UNJUDGED } from "./attempt-scope.ts";
+import { errorEvent, servedHeaders } from "./answers.ts";
 import { statusOfClass } from "./class-status.ts";
 import { costOf, formatCost, usageToWire } from "./cost.ts";
+import { DecisionStep } from "./decision-step.ts";
+import type { DecisionListener } from "./decision-step.ts";
 import type { ForwarderDeps } from "./deps.ts";
-import { endpointToWire } from "./endpoints.ts";
+import { describeFault } from "./describe-fault.ts";
+import { lastAnswer, nobodyAnswered } from "./last-answer.ts";
 import type { OutcomeReporter } from "./outcome-reporter.ts";
 import type { OwnKey } from "./own-key.ts";
-import { chunkPart, headPart, trailerPart } from "./parts.ts";
+import { chunkPart, headPart, headerText, trailerPart } from "./parts.ts";
 import { planAttempt } from "./plan.ts";
-import { settle } from "./settle.ts";
+import { recordRequest } from "./request-record.ts";
 
 /** What every run of a forwarder shares. */
 export interface RunDeps extends ForwarderDeps {
@@ -56,22 +54,22 @@ export interface RunRequest {
  * Serves one request: asks for a decision, makes that one attempt, and asks again with the history while nothing
  * has reached the caller. The only place that waits and tries again (invariant 7).
  */
-export class RequestRun implements AttemptListener {
+export class RequestRun implements AttemptListener, DecisionListener {
   readonly #deps: RunDeps;
   readonly #request: RunRequest;
   readonly #sink: Sink<InferResponse>;
   readonly #call: Call;
+  readonly #decision: DecisionStep;
   readonly #log = new AttemptLog();
   readonly #onCancel = (): void => this.#cancelled();
-  #continuation: Uint8Array = new Uint8Array(0);
-  #decided: DecideResponse | undefined;
   #order: AttemptOrder | undefined;
-  #decidedAt = 0;
   #attempt: Attempt | undefined;
-  #attemptStartedAt = 0;
-  #inFlight: { dec(): void } | undefined;
-  #answer: RealAnswer | "unusable" | undefined;
-  #answerError: AttemptFailure["error"] | undefined;
+  #scope: AttemptScope | undefined;
+  #attempts = 0;
+  /** The decision that is asked for follows an attempt that was made, not one that could not be. */
+  #called = false;
+  /** The last failure with an HTTP answer (E7). */
+  #answered: AttemptFailure | undefined;
   #delay: NodeJS.Timeout | undefined;
   #firstByteAt = 0;
   #status = 0;
@@ -82,124 +80,97 @@ export class RequestRun implements AttemptListener {
     this.#request = request;
     this.#sink = sink;
     this.#call = call;
+    this.#decision = new DecisionStep(deps, request, call, this);
   }
 
   start(): void {
     this.#call.onCancel(this.#onCancel);
-    if (!this.#over) this.#decide(undefined);
+    if (!this.#over) this.#decision.ask(undefined);
   }
 
-  #decide(failed: FailedAttempt | undefined): void {
-    const { facts, ownKey } = this.#request;
-    const now = this.#deps.now();
-    const request = create(DecideRequestSchema, {
-      facts: create(RequestFactsSchema, {
-        id: this.#request.id,
-        endpoint: endpointToWire(facts.endpoint),
-        path: this.#request.infer.path,
-        model: facts.model ?? "",
-        stream: facts.stream,
-        bodyBytes: BigInt(facts.bodyBytes),
-        ownKeyProvider: ownKey?.provider ?? "",
-        elapsedMs: BigInt(Math.max(0, Math.round(now - this.#request.arrivedAt))),
-        ...(this.#call.deadline === undefined
-          ? {}
-          : { deadlineMs: BigInt(Math.max(0, Math.round(this.#call.deadline - now))) }),
-      }),
-      continuation: this.#continuation,
-      ...(failed === undefined ? {} : { failed }),
-      outcomes: this.#deps.reporter.recent(),
-    });
-    this.#decidedAt = now;
-    settle(
-      () => this.#deps.router.decide(request, this.#call),
-      (decided) => this.#onDecided(decided),
-      (error) => this.#onUndecided(error),
-    );
-  }
-
-  #onDecided(decided: DecideResponse): void {
-    this.#log.nameLast(decided.lastOutcome);
+  onDecided(decided: DecideResponse): void {
     if (this.#over) return;
-    this.#decided = decided;
-    this.#continuation = decided.continuation;
-    if (decided.decision.case === "refusal") {
-      this.#refuse(decided.decision.value);
-    } else if (decided.decision.case === "attempt") {
-      const order = decided.decision.value;
+    if (this.#called) this.#log.nameLast(decided.lastOutcome);
+    const { decision } = decided;
+    if (decision.case === "refusal") {
+      this.#refuse(decision.value);
+    } else if (decision.case === "attempt") {
+      const order = decision.value;
       this.#order = order;
       const delay = Number(order.delayMs);
       if (delay === 0) this.#begin(order);
       else this.#delay = setTimeout(() => this.#begin(order), delay);
     } else {
-      this.#onUndecided(new Error("the router gave no decision"));
+      this.onUndecided(new Error("the router gave no decision"));
     }
   }
 
-  #onUndecided(error: unknown): void {
+  /** After a first attempt the fault is not the caller's: what is known of the providers is told (E7). */
+  onUndecided(error: unknown): void {
     if (this.#over) return;
-    if (this.#answer !== undefined) {
-      this.#giveAnswer(this.#answer);
-      return;
-    }
-    if (error instanceof ConnectError && error.code !== Code.Unavailable && error.code !== Code.Internal) {
+    const first = this.#decision.last === undefined;
+    if (first && error instanceof ConnectError && !isOutage(error)) {
       this.#fail(error);
       return;
     }
     this.#deps.logger.error("no routing decision", {
       request: this.#request.id,
-      error: error instanceof Error ? error.message : "unknown",
+      error: describeFault(error),
     });
-    this.#fail(failure("upstream_unavailable", "no router can be reached", { status: 503, cause: error }));
+    if (this.#answered !== undefined) this.#giveAnswer(this.#answered);
+    else if (this.#log.count > 0) this.#fail(nobodyAnswered(this.#log));
+    else
+      this.#fail(failure("upstream_unavailable", "no router can be reached", { status: 503, cause: error }));
   }
 
   #begin(order: AttemptOrder): void {
-    this.#attemptStartedAt = this.#deps.now();
-    const { accounts } = this.#deps;
-    const { ownKey } = this.#request;
-    const account: Account | undefined =
-      ownKey === undefined ? accounts.find(order.provider) : accounts.findFor(order.provider, ownKey.secret);
-    if (account === undefined) {
-      this.#onNotReady();
-      return;
-    }
-    let plan: AttemptPlan;
     try {
-      plan = planAttempt(order, account, this.#request);
+      const account = this.#accountFor(order);
+      if (account === undefined) {
+        this.#onNotReady();
+        return;
+      }
+      const plan = planAttempt(order, account, this.#request);
+      this.#attempts += 1;
+      this.#scope = new AttemptScope(
+        this.#deps,
+        order,
+        this.#decision.askedAt,
+        this.#request.ownKey !== undefined,
+      );
+      const attempt = new Attempt(plan, account.secret, this, this.#deps.now);
+      this.#attempt = attempt;
+      this.#sink.onDrain(() => attempt.resume());
+      attempt.start(this.#deps.upstream);
     } catch (error) {
-      this.#onFault(error);
-      return;
+      this.onFault(error);
     }
-    const gauge = this.#deps.metrics.inFlight(order.group, order.deployment);
-    gauge.inc();
-    this.#inFlight = gauge;
-    const attempt = new Attempt(plan, this, this.#deps.now);
-    this.#attempt = attempt;
-    this.#sink.onDrain(() => attempt.resume());
-    attempt.start(this.#deps.upstream);
+  }
+
+  #accountFor(order: AttemptOrder): Account | undefined {
+    const { ownKey } = this.#request;
+    if (ownKey === undefined) return this.#deps.accounts.find(order.provider);
+    // E9 holds here too, whatever a router says: this is where the key would leave.
+    if (ownKey.provider !== order.provider) {
+      throw failure("invalid_provider_key", "x-provider-key belongs to another provider", { status: 400 });
+    }
+    return this.#deps.accounts.findFor(order.provider, ownKey.secret);
   }
 
   onServe(head: ExchangeHead, facts: ServedFacts | undefined): void {
     const order = this.#order as AttemptOrder;
+    const { deployment } = order;
+    const { status } = head;
     const headers = servedHeaders(head.headers);
-    const { ms } = this.#elapsed();
-    headers.push(
-      "x-ants-attempts",
-      this.#log.header({
-        deployment: order.deployment,
-        outcome: "ok",
-        ms,
-        status: head.status,
-        error: undefined,
-        message: undefined,
-      }),
-    );
-    if (order.fallbackKind !== "") headers.push("x-ants-model-group", order.group);
+    const ms = this.#scope?.ms ?? 0;
+    const served = { deployment, outcome: "ok", ms, status, error: undefined, message: undefined } as const;
+    headers.push("x-ants-attempts", this.#log.header(served));
+    if (order.fallbackKind !== "") headers.push("x-ants-model-group", headerText(order.group));
     const cost = costOf(facts?.usage, order.price);
     if (cost !== undefined) headers.push("x-ants-cost", formatCost(cost));
     this.#firstByteAt = this.#deps.now();
-    this.#status = head.status;
-    this.#sink.send(headPart(head.status, headers));
+    this.#status = status;
+    this.#sink.send(headPart(status, headers));
   }
 
   onBytes(bytes: Uint8Array): boolean {
@@ -207,26 +178,20 @@ export class RequestRun implements AttemptListener {
   }
 
   onServed(facts: ServedFacts): void {
-    const order = this.#order as AttemptOrder;
-    this.#endAttempt(undefined, this.#status, undefined);
+    const { group, deployment, price } = this.#order as AttemptOrder;
+    this.#scope?.end({ error: undefined, status: this.#status, retryAfterMs: undefined });
     const usage = facts.usage === undefined ? undefined : usageToWire(facts.usage);
-    const costUsd = costOf(facts.usage, order.price);
-    const served = {
-      group: order.group,
-      deployment: order.deployment,
-      model: facts.model ?? "",
-      usage,
-      costUsd,
-    };
-    this.#sink.send(trailerPart(served));
+    const costUsd = costOf(facts.usage, price);
+    const served = { group, deployment, model: facts.model ?? "", usage, costUsd };
     if (usage !== undefined) this.#deps.reporter.usage(this.#usageEvent(served));
-    this.#finish();
+    this.#finish(undefined, undefined);
+    this.#sink.send(trailerPart(served));
     this.#sink.end();
   }
 
   onBroken(broken: AttemptFailure, event: Uint8Array | undefined): void {
-    this.#endAttempt(broken.error, broken.status, broken.retryAfterMs);
-    this.#finish(broken);
+    this.#scope?.end(broken);
+    this.#finish(broken.error, undefined);
     if (event !== undefined) {
       // The provider said what is wrong in the caller's own dialect: its words go on as they are (P5).
       const { facts, id } = this.#request;
@@ -238,131 +203,85 @@ export class RequestRun implements AttemptListener {
   }
 
   onFailed(failed: AttemptFailure): void {
-    const order = this.#order as AttemptOrder;
-    const { ms } = this.#elapsed();
-    this.#endAttempt(failed.error, failed.status, failed.retryAfterMs);
-    this.#log.add({
-      deployment: order.deployment,
-      outcome: "failed",
-      ms,
-      status: failed.status,
-      error: failed.error,
-      message: failed.message,
-    });
-    if (failed.answer !== undefined) {
-      this.#answer = failed.answer;
-      this.#answerError = failed.error;
-    }
-    this.#decide(
+    const { deployment } = this.#order as AttemptOrder;
+    const { error, status, message, retryAfterMs } = failed;
+    const ms = this.#scope?.ms ?? 0;
+    this.#scope?.end(failed);
+    this.#log.add({ deployment, ms, status, error, message });
+    if (failed.answer !== undefined) this.#answered = failed;
+    this.#called = true;
+    this.#decision.ask(
       create(FailedAttemptSchema, {
-        error: errorClassToWire(failed.error),
-        status: failed.status ?? 0,
+        error: errorClassToWire(error),
+        status: status ?? 0,
         durationMs: BigInt(ms),
-        ...(failed.retryAfterMs === undefined
-          ? {}
-          : { retryAfterMs: BigInt(Math.round(failed.retryAfterMs)) }),
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs: BigInt(Math.round(retryAfterMs)) }),
       }),
     );
   }
 
-  /** Something that routing should not have let through: ours to mend, and nothing was sent. */
-  #onFault(error: unknown): void {
-    const { id } = this.#request;
-    this.#deps.logger.error("internal error", {
-      request: id,
-      error: error instanceof Error ? error.message : "unknown",
-    });
+  /** Ours to mend, or a request that can't be put to the provider: no other deployment would change it. */
+  onFault(error: unknown): void {
+    this.#attempt?.abort();
+    this.#scope?.end(UNJUDGED);
+    if (this.#over) {
+      this.#sink.fail(toConnectError(error));
+      return;
+    }
+    if (!(error instanceof ConnectError)) {
+      this.#deps.logger.error("internal error", { request: this.#request.id, error: describeFault(error) });
+    }
     this.#fail(toConnectError(error));
   }
 
   /** R10: moves on, uses no attempt, benches nothing. */
   #onNotReady(): void {
-    this.#decide(create(FailedAttemptSchema, { error: errorClassToWire("not_ready"), durationMs: 0n }));
+    this.#called = false;
+    this.#decision.ask(create(FailedAttemptSchema, { error: errorClassToWire("not_ready"), durationMs: 0n }));
   }
 
   #refuse(refusal: Refusal): void {
-    if (refusal.exhausted && this.#answer !== undefined) {
-      this.#giveAnswer(this.#answer);
+    if (refusal.exhausted && this.#answered !== undefined) {
+      this.#giveAnswer(this.#answered);
       return;
     }
+    const { code, message, status, retryAfterMs } = refusal;
     const metadata: Record<string, string> = {};
-    if (refusal.retryAfterMs !== undefined) metadata["retry_after_ms"] = String(refusal.retryAfterMs);
-    this.#fail(
-      failure(refusal.code, refusal.message, { status: refusal.status, metadata: this.#traced(metadata) }),
-    );
+    if (retryAfterMs !== undefined) metadata["retry_after_ms"] = String(retryAfterMs);
+    if (this.#log.count > 0) metadata["attempts"] = this.#log.header();
+    this.#fail(failure(code, message, { status, metadata }));
   }
 
-  /** E7: the last provider's real answer. */
-  #giveAnswer(answer: RealAnswer | "unusable"): void {
-    if (answer === "unusable") {
-      const message = this.#log.entries.findLast((entry) => entry.status !== undefined)?.message;
-      this.#fail(
-        failure("upstream_invalid_response", message ?? "the provider gave no usable answer", {
-          status: 502,
-          metadata: this.#traced({}),
-        }),
-      );
+  #giveAnswer(failed: AttemptFailure): void {
+    const { facts, id } = this.#request;
+    const last = lastAnswer(failed, facts.endpoint, id, this.#log);
+    if (last.kind === "error") {
+      this.#fail(last.error);
       return;
     }
-    const inStream = answer.status >= 200 && answer.status <= 299;
-    const status = inStream ? statusOfClass(this.#answerError ?? "server_error") : answer.status;
-    const { headers, body } = callerAnswer(this.#request.facts.endpoint, status, answer, this.#request.id);
-    headers.push("x-ants-attempts", this.#log.header());
-    this.#status = status;
-    this.#finish();
-    this.#sink.send(headPart(status, headers));
-    if (body.length > 0) this.#sink.send(chunkPart(body));
+    this.#status = last.status;
+    this.#finish(failed.error, undefined);
+    this.#sink.send(headPart(last.status, last.headers));
+    if (last.body.length > 0) this.#sink.send(chunkPart(last.body));
     this.#sink.end();
-  }
-
-  #traced(metadata: Record<string, string>): Record<string, string> {
-    if (this.#log.count > 0) metadata["attempts"] = this.#log.header();
-    return metadata;
   }
 
   #fail(error: ConnectError): void {
     const { status, code } = readFailure(error);
-    this.#status = status;
+    // What has begun keeps the status that the caller saw.
+    if (this.#status === 0) this.#status = status;
     this.#deps.metrics.refusal(code).inc();
-    this.#finish({ error: code, message: error.rawMessage });
+    this.#finish(code, error.rawMessage);
     this.#sink.fail(error);
   }
 
   #cancelled(): void {
     if (this.#over) return;
-    clearTimeout(this.#delay);
-    if (this.#attempt !== undefined && this.#inFlight !== undefined) {
-      this.#attempt.abort();
-      this.#endAttempt("cancelled", undefined, undefined);
-    }
+    this.#attempt?.abort();
+    this.#scope?.end(UNJUDGED);
     this.#status = 499;
-    this.#finish();
+    this.#finish("client_closed", undefined);
     this.#sink.fail(failure("client_closed", "the caller went away", { status: 499 }));
-  }
-
-  /** Ends the attempt's paired scope (invariant 3): in-flight goes back and one outcome is reported. */
-  #endAttempt(error: Outcome["error"], status: number | undefined, retryAfterMs: number | undefined): void {
-    const order = this.#order as AttemptOrder;
-    this.#inFlight?.dec();
-    this.#inFlight = undefined;
-    this.#attempt = undefined;
-    this.#deps.metrics.attempt(order.group, order.deployment, error ?? "ok").inc();
-    this.#deps.reporter.report({
-      decision: order.decisionId,
-      group: `${order.project}/${order.group}`,
-      deployment: order.deployment,
-      error,
-      status,
-      retryAfterMs,
-      decidedAt: this.#decidedAt,
-      at: this.#deps.now(),
-      probe: order.lastResort,
-      ownKey: this.#request.ownKey !== undefined,
-    });
-  }
-
-  #elapsed(): { ms: number } {
-    return { ms: Math.max(0, Math.round(this.#deps.now() - this.#attemptStartedAt)) };
   }
 
   #usageEvent(served: {
@@ -372,49 +291,40 @@ export class RequestRun implements AttemptListener {
     usage: UsageEvent["usage"];
     costUsd: number | undefined;
   }): UsageEvent {
+    const decided = this.#decision.last;
     return create(UsageEventSchema, {
       requestId: this.#request.id,
       group: `${this.#order?.project ?? ""}/${served.group}`,
       deployment: served.deployment,
-      key: this.#decided?.keyName ?? "",
-      team: this.#decided?.team ?? "",
+      key: decided?.keyName ?? "",
+      team: decided?.team ?? "",
       model: served.model,
       ...(served.usage === undefined ? {} : { usage: served.usage }),
       ...(served.costUsd === undefined ? {} : { costUsd: served.costUsd }),
     });
   }
 
-  /** Writes the request's one log line and counts it; nothing of the request runs on. */
-  #finish(broken?: { readonly error: string; readonly message: string }): void {
+  /** Nothing of the request runs on. Comes before the sink's end, whose caller may leave at once. */
+  #finish(error: string | undefined, reason: string | undefined): void {
     this.#over = true;
+    clearTimeout(this.#delay);
+    this.#decision.forget();
     this.#call.offCancel(this.#onCancel);
-    const { endpoint } = this.#request.facts;
-    const order = this.#order;
-    const now = this.#deps.now();
-    const ms = Math.round(now - this.#request.arrivedAt);
-    this.#deps.metrics.duration(endpoint).observe(ms / 1000);
-    if (this.#firstByteAt > 0) {
-      this.#deps.metrics.firstByte(endpoint).observe((this.#firstByteAt - this.#request.arrivedAt) / 1000);
-    }
-    this.#deps.metrics.request(endpoint, order?.group ?? "", String(this.#status)).inc();
-    this.#deps.logger.info("request", {
-      request: this.#request.id,
-      endpoint,
-      stream: this.#request.facts.stream,
-      key: this.#decided?.keyName,
-      team: this.#decided?.team,
-      group: order?.group,
-      deployment: order?.deployment,
-      next: order?.next,
-      strategy: order?.strategy,
-      fallback: order?.fallbackKind,
-      attempts: this.#log.count,
-      failures: this.#log.entries.map((entry) => `${entry.deployment}=${entry.error ?? "ok"}`),
+    recordRequest(this.#deps, {
+      request: this.#request,
+      decided: this.#decision.last,
+      order: this.#order,
+      attempts: this.#attempts,
+      log: this.#log,
       status: this.#status,
-      ms,
-      revision: Number(this.#decided?.configRevision ?? 0n),
-      error: broken?.error,
-      reason: broken?.message,
+      firstByteAt: this.#firstByteAt,
+      error,
+      reason,
     });
   }
+}
+
+/** Whether no router could decide, rather than one that refused the question. */
+function isOutage(error: ConnectError): boolean {
+  return error.code === Code.Unavailable || error.code === Code.Internal || error.code === Code.Unknown;
 }

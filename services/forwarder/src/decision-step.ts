@@ -1,0 +1,110 @@
+import { create } from "@bufbuild/protobuf";
+import { DecideRequestSchema, RequestFactsSchema } from "@switchyard/proto/routing/v1/routing_service";
+import type {
+  DecideRequest,
+  DecideResponse,
+  FailedAttempt,
+  RoutingService,
+} from "@switchyard/proto/routing/v1/routing_service";
+import type { Call, ServiceImpl } from "@switchyard/rpc";
+import { endpointToWire } from "./endpoints.ts";
+import type { OutcomeReporter } from "./outcome-reporter.ts";
+import type { RunRequest } from "./request-run.ts";
+import { settle } from "./settle.ts";
+
+/** Routers answer from memory: one that takes this long hangs. */
+const DECIDE_MS = 10_000;
+/** Four groups of 32 deployments that are not ready are 128 decisions; a router that asks for more goes in circles. */
+const MOST_DECISIONS = 512;
+const NO_CONTINUATION: Uint8Array = new Uint8Array(0);
+
+/** Who asked. Not called any more after {@link DecisionStep.forget}. */
+export interface DecisionListener {
+  onDecided(decided: DecideResponse): void;
+  onUndecided(error: unknown): void;
+}
+
+export interface DecisionDeps {
+  readonly router: ServiceImpl<typeof RoutingService>;
+  readonly reporter: OutcomeReporter;
+  readonly now: () => number;
+}
+
+/** Asks the router for the first and each next decision of one request. */
+export class DecisionStep {
+  readonly #deps: DecisionDeps;
+  readonly #request: RunRequest;
+  readonly #call: Call;
+  readonly #listener: DecisionListener;
+  #last: DecideResponse | undefined;
+  #asked = 0;
+  #askedAt = 0;
+  #forget: (() => void) | undefined;
+
+  constructor(deps: DecisionDeps, request: RunRequest, call: Call, listener: DecisionListener) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#call = call;
+    this.#listener = listener;
+  }
+
+  /** What the router said last. */
+  get last(): DecideResponse | undefined {
+    return this.#last;
+  }
+
+  /** When the last decision was asked for, epoch ms. */
+  get askedAt(): number {
+    return this.#askedAt;
+  }
+
+  /** `failed`: how the attempt ended that the last decision asked for; absent the first time. */
+  ask(failed: FailedAttempt | undefined): void {
+    this.#asked += 1;
+    if (this.#asked > MOST_DECISIONS) {
+      this.#listener.onUndecided(new RangeError("the router goes in circles"));
+      return;
+    }
+    const { router } = this.#deps;
+    this.#askedAt = this.#deps.now();
+    const forget = settle(
+      () => router.decide(this.#message(failed), this.#call),
+      (decided) => {
+        this.#last = decided;
+        this.#listener.onDecided(decided);
+      },
+      (error) => this.#listener.onUndecided(error),
+      DECIDE_MS,
+    );
+    // What was answered at once may have asked again, and that may wait.
+    if (forget !== undefined) this.#forget = forget;
+  }
+
+  /** Stops waiting for an answer. */
+  forget(): void {
+    this.#forget?.();
+  }
+
+  #message(failed: FailedAttempt | undefined): DecideRequest {
+    const { facts, ownKey, id, infer, arrivedAt } = this.#request;
+    const { deadline } = this.#call;
+    const now = this.#askedAt;
+    return create(DecideRequestSchema, {
+      facts: create(RequestFactsSchema, {
+        id,
+        endpoint: endpointToWire(facts.endpoint),
+        path: infer.path,
+        model: facts.model ?? "",
+        stream: facts.stream,
+        bodyBytes: BigInt(facts.bodyBytes),
+        ownKeyProvider: ownKey?.provider ?? "",
+        elapsedMs: BigInt(Math.max(0, Math.round(now - arrivedAt))),
+        ...(deadline === undefined ? {} : { deadlineMs: BigInt(Math.max(0, Math.round(deadline - now))) }),
+      }),
+      // Within one process the router seals it when it is read: only a request that fails pays for that.
+      continuation: this.#last?.continuation ?? NO_CONTINUATION,
+      ...(failed === undefined ? {} : { failed }),
+      outcomes: this.#deps.reporter.recent(),
+    });
+  }
+}

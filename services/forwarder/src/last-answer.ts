@@ -1,0 +1,48 @@
+import { failure } from "@switchyard/rpc";
+import type { ConnectError } from "@switchyard/rpc";
+import type { BodyEndpoint } from "@switchyard/providers";
+import { callerAnswer } from "./answers.ts";
+import type { AttemptFailure } from "./attempt-failure.ts";
+import type { AttemptLog } from "./attempt-log.ts";
+import { statusOfClass } from "./class-status.ts";
+
+/** What a caller gets when everything failed (E7): a provider's answer, or an error in our own words. */
+export type LastAnswer =
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly headers: readonly string[];
+      readonly body: Uint8Array;
+    }
+  | { readonly kind: "error"; readonly error: ConnectError };
+
+/** E7: what the caller gets for `failed`, the last attempt that had an HTTP answer. */
+export function lastAnswer(
+  failed: AttemptFailure,
+  endpoint: BodyEndpoint,
+  requestId: string,
+  log: AttemptLog,
+): LastAnswer {
+  const { answer } = failed;
+  if (answer === undefined || answer === "unusable") {
+    const error = failure("upstream_invalid_response", failed.message, {
+      status: 502,
+      metadata: { attempts: log.header() },
+    });
+    return { kind: "error", error };
+  }
+  // An error inside a stream has no status of its own.
+  const inStream = answer.status >= 200 && answer.status <= 299;
+  const status = inStream ? statusOfClass(failed.error) : answer.status;
+  const { headers, body } = callerAnswer(endpoint, status, answer, requestId);
+  headers.push("x-ants-attempts", log.header());
+  return { kind: "answer", status, headers, body };
+}
+
+/** E7 where no provider answered and the router, which would have said so, is away. */
+export function nobodyAnswered(log: AttemptLog): ConnectError {
+  const metadata = { attempts: log.header() };
+  return log.entries.at(-1)?.error === "timeout"
+    ? failure("upstream_timeout", "No provider answered in time.", { status: 504, metadata })
+    : failure("upstream_unreachable", "No provider could be reached.", { status: 502, metadata });
+}

@@ -1,0 +1,57 @@
+import type { Attempt as AttemptOrder, DecideResponse } from "@switchyard/proto/routing/v1/routing_service";
+import type { Logger, Metrics } from "@switchyard/telemetry";
+import type { AttemptLog } from "./attempt-log.ts";
+import type { RunRequest } from "./request-run.ts";
+
+export interface RecordDeps {
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly now: () => number;
+}
+
+/** How a request went, in what may be kept of it (invariant 9). */
+export interface RequestRecord {
+  readonly request: RunRequest;
+  readonly decided: DecideResponse | undefined;
+  /** The last attempt. */
+  readonly order: AttemptOrder | undefined;
+  /** Attempts that were begun. */
+  readonly attempts: number;
+  readonly log: AttemptLog;
+  readonly status: number;
+  /** Epoch ms; 0 when nothing was served. */
+  readonly firstByteAt: number;
+  /** A code of contracts section 3, or the class of what broke. */
+  readonly error: string | undefined;
+  /** In our own words: a provider's may quote the prompt. */
+  readonly reason: string | undefined;
+}
+
+/** Counts a request and writes its one log line (H4). */
+export function recordRequest(deps: RecordDeps, record: RequestRecord): void {
+  const { request, decided, order, log, firstByteAt } = record;
+  const { endpoint, stream } = request.facts;
+  const ms = Math.round(deps.now() - request.arrivedAt);
+  deps.metrics.duration(endpoint).observe(ms / 1000);
+  if (firstByteAt > 0) deps.metrics.firstByte(endpoint).observe((firstByteAt - request.arrivedAt) / 1000);
+  deps.metrics.request(endpoint, order?.group ?? "", String(record.status)).inc();
+  deps.logger.info("request", {
+    request: request.id,
+    endpoint,
+    stream,
+    key: decided?.keyName,
+    team: decided?.team,
+    group: order?.group,
+    deployment: order?.deployment,
+    next: order?.next,
+    strategy: order?.strategy,
+    fallback: order?.fallbackKind,
+    attempts: record.attempts,
+    failures: log.entries.map((entry) => `${entry.deployment}=${entry.error ?? "ok"}`),
+    status: record.status,
+    ms,
+    revision: Number(decided?.configRevision ?? 0n),
+    error: record.error,
+    reason: record.reason,
+  });
+}
