@@ -1,4 +1,5 @@
 // Symbols above the line are what services build on.
+export { AFFINITY_KINDS, type AffinityHashes, type AffinityKind } from "./domain/affinity.ts";
 export {
   appendAttempt,
   EMPTY_HISTORY,
@@ -16,13 +17,18 @@ export {
   type BenchReason,
   type BenchScope,
   type HealthSnapshot,
+  type ProbeLease,
+  type Ramp,
 } from "./domain/bench.ts";
+export { BENCH_TABLE, type AtOnce, type BenchTable, type ClassBench } from "./domain/bench-table.ts";
 export {
   groupKey,
   type CallerKey,
   type CallerRole,
+  type CallerUser,
   type ConfigSnapshot,
   type Group,
+  type PlainData,
 } from "./domain/config-snapshot.ts";
 export type {
   AttemptDecision,
@@ -32,7 +38,7 @@ export type {
   RefusalCode,
   RefuseDecision,
 } from "./domain/decision.ts";
-export type { Deployment, DeploymentScopes, Price } from "./domain/deployment.ts";
+export type { Deployment, DeploymentScopes, Price, RateLimits } from "./domain/deployment.ts";
 export {
   ENDPOINTS,
   isNativeEndpoint,
@@ -51,19 +57,33 @@ export {
   type Verdict,
 } from "./domain/error-class.ts";
 export type { CandidateExplanation, Explanation, GroupExplanation } from "./domain/explanation.ts";
-export { EMPTY_LOAD, type LoadSnapshot } from "./domain/load.ts";
+export {
+  EMPTY_LOAD,
+  minuteOf,
+  type BudgetLevel,
+  type DeploymentLoad,
+  type LoadSnapshot,
+  type ProbeInFlight,
+} from "./domain/load.ts";
 export type { Outcome } from "./domain/outcome.ts";
 export {
   STRATEGIES,
+  type AffinityPolicy,
   type BenchPolicy,
   type FailoverPolicy,
   type FallbackPolicy,
   type Policy,
+  type RateLimitSkipPolicy,
+  type RetryBudgetPolicy,
   type RetryPolicy,
   type Strategy,
 } from "./domain/policy.ts";
 export type { Clock, EpochMs, Random } from "./domain/ports.ts";
 export type { AuthenticatedRequest, RequestFacts } from "./domain/request-facts.ts";
+export { affinityValue, type AffinityValue } from "./affinity/affinity-value.ts";
+export { conversationHash, expressionHash, SESSION_HEADERS, sessionHash } from "./affinity/key-hash.ts";
+export { parseExpression, type ParsedExpression } from "./affinity/parse-expression.ts";
+export { selectorReads, type SelectableRequest, type Selector } from "./affinity/selector.ts";
 export { decide } from "./decide/decide.ts";
 export type { DecideInput } from "./decide/input.ts";
 export {
@@ -81,6 +101,7 @@ export {
   type Reduced,
   type Transition,
 } from "./health/reduce.ts";
+export { grantProbes, PROBE_LEASE_MS, PROBE_MAX_MS } from "./health/probe.ts";
 export {
   activeBenches,
   applyBench,
@@ -90,11 +111,23 @@ export {
   pruneHealth,
   unbenchByHand,
 } from "./health/snapshot.ts";
+export { LoadLedger, recordLoad, type LoadKeyLookup } from "./load/ledger.ts";
+export { REPORT_EVERY_MS, REPORT_TTL_MS, type LoadReport, type ReportedLoad } from "./load/report.ts";
 export { outcomeName } from "./trace/attempt-outcome.ts";
 export { formatAttemptsHeader, MAX_HEADER_BYTES, type AttemptRow } from "./trace/attempts-header.ts";
 
 // Symbols below are for those who build the core's inputs: config, ledgers, and the tests of both.
-export { deploymentScope, modelScope, providerScope } from "./domain/bench.ts";
+export { highestScore } from "./affinity/rendezvous.ts";
+export { deploymentScope, modelScope, providerScope, RAMP_STEP_MS } from "./domain/bench.ts";
+export { BYTES_PER_TOKEN, DEFAULT_OUTPUT_TOKENS } from "./domain/expected-tokens.ts";
+export { hashKey } from "./domain/hash-key.ts";
+export {
+  expectedFirstTokenMs,
+  HISTORY_SAMPLES,
+  LATENCY_HALF_LIFE_MS,
+  requestsThisMinute,
+  tokensThisMinute,
+} from "./domain/load-readings.ts";
 export { directKey, groupOf } from "./domain/config-snapshot.ts";
 export { draw, STREAMS, type Stream } from "./domain/random.ts";
 export { LEASE_MS } from "./decide/answer.ts";
@@ -102,6 +135,11 @@ export { MAX_HOPS } from "./decide/fallback.ts";
 export { MAX_WAIT_MS } from "./escalation/backoff.ts";
 export { MAX_RETRY_AFTER_MS } from "./escalation/next-step.ts";
 export { benchedUntil, benchesAtAll } from "./health/benched-until.ts";
+export { rampShare } from "./health/ramp.ts";
 export { CLEARED_MEMORY_MS } from "./health/snapshot.ts";
 export { MAX_WINDOW_FAILURES, type FailureWindow } from "./health/window.ts";
+export { HISTORY_MS, MAX_ACCOUNTS, MAX_REPORTERS } from "./load/ledger.ts";
+export { MAX_LEASES, SETTLE_MS } from "./load/leases.ts";
+export { BUDGET_WINDOW_MS, budgetLevel } from "./load/retry-budget.ts";
+export { EXPLORE_EVERY } from "./strategies/measured.ts";
 export { SUPPORTED_STRATEGIES } from "./strategies/registry.ts";

@@ -3,11 +3,14 @@ import type { Bench } from "../domain/bench.ts";
 import type { Group } from "../domain/config-snapshot.ts";
 import type { AttemptDecision, Decided, Decision, Effect, RefuseDecision } from "../domain/decision.ts";
 import type { Deployment } from "../domain/deployment.ts";
+import { expectedTokens } from "../domain/expected-tokens.ts";
 import { attemptTimeoutMs } from "../escalation/time.ts";
+import { PROBE_MAX_MS } from "../health/probe.ts";
 import { outcomeName } from "../trace/attempt-outcome.ts";
 import type { Trail } from "./explain.ts";
 import type { Filtered } from "./filter.ts";
 import type { DecideInput } from "./input.ts";
+import type { Placed } from "./place.ts";
 import type { Run } from "./run.ts";
 
 /**
@@ -18,20 +21,24 @@ export const LEASE_MS = 600_000;
 
 const NO_EFFECTS: readonly Effect[] = [];
 
+/** Where and how the next attempt is made. */
+export interface NextAttempt {
+  readonly group: Group;
+  readonly found: Filtered;
+  readonly placed: Pick<Placed, "index" | "next" | "affinity">;
+  readonly step: AttemptDecision["step"];
+  readonly delayMs: number;
+  /** Counters that move on. */
+  readonly effects: readonly Effect[];
+  /** B4: scope keys of the benches that it probes; empty for all but probes. */
+  readonly probes: readonly string[];
+}
+
 /** The decision to call one deployment, with its times (E5, E10). */
-export function attemptAt(
-  run: Run,
-  history: History,
-  group: Group,
-  found: Filtered,
-  index: number,
-  step: AttemptDecision["step"],
-  delayMs: number,
-  next: string | undefined,
-  effect: Effect | undefined,
-): Decided {
+export function attemptAt(run: Run, history: History, attempt: NextAttempt): Decided {
   const { input } = run;
-  const deployment = group.deployments[index] as Deployment;
+  const { group, found, placed, step, delayMs, probes } = attempt;
+  const deployment = group.deployments[placed.index] as Deployment;
   const { policy } = group;
   const triedBefore = step === "retry" ? run.progress.deployments - 1 : run.progress.deployments;
   const timeoutMs = attemptTimeoutMs(
@@ -52,26 +59,53 @@ export function attemptAt(
     streamIdleTimeoutMs: policy.streamIdleTimeoutMs,
     timeoutCoversBody: policy.timeoutCoversBody,
     lastResort: step === "last_resort",
+    probe: probes.length > 0,
+    affinity: placed.affinity,
     fallback: history.hops.length === 0 ? undefined : history.hops[history.hops.length - 1]?.kind,
-    next,
+    next: placed.next,
     step,
   };
+  const startsAt = input.now + delayMs;
+  const { facts } = input.request;
+  const ownKey = facts.ownKeyProvider !== undefined;
   const effects: Effect[] = [
     {
       kind: "lease",
       decision: input.decisionId,
       group: group.key,
       deployment: deployment.id,
-      expiresAt: input.now + delayMs + timeoutMs + LEASE_MS,
+      load: deployment.scopes.model,
+      startsAt,
+      expiresAt: startsAt + timeoutMs + LEASE_MS,
+      tokens: ownKey ? 0 : expectedTokens(facts),
+      ownKey,
     },
   ];
-  if (effect !== undefined) effects.push(effect);
+  for (const effect of attempt.effects) effects.push(effect);
+  if (probes.length > 0) effects.push(probeEffect(input, probes, startsAt, timeoutMs));
+  if (run.budget.effect !== undefined) effects.push(run.budget.effect);
   return answer(input, decision, effects, history, run.bench, run.trail);
 }
 
-/** The decision to refuse. */
-export function refuseWith(run: Run, refusal: RefuseDecision, history: History): Decided {
-  return answer(run.input, refusal, NO_EFFECTS, history, run.bench, run.trail);
+/** The slot of a probe, taken until its attempt's time is over at the latest (BH-08). */
+function probeEffect(
+  input: DecideInput,
+  keys: readonly string[],
+  startsAt: number,
+  timeoutMs: number,
+): Effect {
+  const lastsMs = timeoutMs === 0 ? PROBE_MAX_MS : Math.min(timeoutMs, PROBE_MAX_MS);
+  return { kind: "probe", decision: input.decisionId, keys, expiresAt: startsAt + lastsMs };
+}
+
+/** The decision to refuse; counters that moved on before it stay moved. */
+export function refuseWith(
+  run: Run,
+  refusal: RefuseDecision,
+  history: History,
+  effects: readonly Effect[] = NO_EFFECTS,
+): Decided {
+  return answer(run.input, refusal, effects, history, run.bench, run.trail);
 }
 
 /** The refusal of a request that was not admitted: it has no group yet. */

@@ -1,3 +1,4 @@
+import { rendezvousScore } from "../affinity/rendezvous.ts";
 import type { FailedAttempt, FallbackKind, History } from "../domain/attempt.ts";
 import type { Group } from "../domain/config-snapshot.ts";
 import type { Decision } from "../domain/decision.ts";
@@ -5,16 +6,18 @@ import type { CandidateExplanation, Explanation, GroupExplanation } from "../dom
 import type { EpochMs } from "../domain/ports.ts";
 import type { NextStep } from "../escalation/next-step.ts";
 import { strategyRule } from "../strategies/registry.ts";
-import { benchEnd, stageOf, type Blocked, type Filtered, type Stage } from "./filter.ts";
+import { benchEnd, rampShareOf, stageOf, type Blocked, type Filtered, type Stage } from "./filter.ts";
 import type { DecideInput } from "./input.ts";
-import { choiceOf, lastTriedIn } from "./place.ts";
+import { affinityOf, choiceOf, lastTriedIn } from "./place.ts";
 
 /** Collects why a decision came out as it did (R8). Only made when asked for: it costs more than the decision. */
 export interface Trail {
   /** What escalation made of the last attempt. */
   step(step: NextStep, last: FailedAttempt): void;
   hop(group: string, kind: FallbackKind): void;
-  /** A group was looked through; `chosen` is an index, -1 for none. */
+  /** The retry budget of a group is spent. */
+  spent(group: string): void;
+  /** A group was looked through; `chosen` is an index, -1 for none; `probed` where it probes a bench (B4). */
   group(
     group: Group,
     history: History,
@@ -22,6 +25,7 @@ export interface Trail {
     elsewhere: readonly string[],
     chosen: number,
     draw: number | undefined,
+    probed?: boolean,
   ): void;
   finish(decision: Decision): Explanation;
 }
@@ -32,6 +36,7 @@ const RULE_OF: Readonly<Record<Exclude<Blocked, "benched">, string>> = {
   not_ready: "R10 provider not ready",
   paused: "R6 paused or of weight 0",
   tried: "R1 already tried",
+  limited: "S5 at its own limit this minute",
 };
 
 /** An empty trail. */
@@ -41,8 +46,10 @@ export function createTrail(input: DecideInput): Trail {
   return {
     step: (step, last) => steps.push(describe(step, last)),
     hop: (group, kind) => steps.push({ rule: "G1", text: `hop to ${group} (${kind})` }),
-    group: (group, history, found, elsewhere, chosen, drawn) =>
-      groups.push(explainGroup(input, group, history, found, elsewhere, chosen, drawn)),
+    spent: (group) =>
+      steps.push({ rule: "retry.budget", text: `the retry budget of ${group} is spent: no further call` }),
+    group: (group, history, found, elsewhere, chosen, drawn, probed = false) =>
+      groups.push(explainGroup(input, group, history, found, elsewhere, chosen, drawn, probed)),
     finish(decision) {
       steps.push(conclude(decision));
       return {
@@ -65,25 +72,43 @@ function explainGroup(
   elsewhere: readonly string[],
   chosen: number,
   drawn: number | undefined,
+  probed: boolean,
 ): GroupExplanation {
   const { strategy } = group.policy;
   const rule = strategyRule(strategy);
   const choice = choiceOf(input, group, history, found.eligible, lastTriedIn(group, history), undefined);
+  const hash = affinityOf(input, group);
+  const scoreOf = (index: number): number | undefined => {
+    const score =
+      hash === undefined ? rule.score(choice, index) : rendezvousScore(group.deployments, index, hash);
+    // Where nothing is known of a deployment there is no score to show.
+    return Number.isFinite(score) ? score : undefined;
+  };
   const candidates = group.deployments.map((deployment, index): CandidateExplanation => {
     const stage = stageOf(input, group, deployment, elsewhere);
-    return {
-      deployment: deployment.id,
-      verdict: index === chosen ? "chosen" : stage === "eligible" ? "eligible" : "filtered",
-      rule: ruleOf(stage, index === chosen, benchEnd(input, group, deployment)),
-      score: stage === "eligible" ? rule.score(choice, index) : undefined,
-    };
+    const isChosen = index === chosen;
+    const common = { deployment: deployment.id, verdict: isChosen ? "chosen" : "filtered" } as const;
+    if (stage === "eligible" && (found.heldBack & (1 << index)) !== 0) {
+      const percent = 100 * rampShareOf(input, group, deployment);
+      return { ...common, rule: `bench.ramp at ${percent} % of its traffic`, score: undefined };
+    }
+    if (stage === "eligible") {
+      const verdict = isChosen ? "chosen" : "eligible";
+      return { ...common, verdict, rule: undefined, score: scoreOf(index) };
+    }
+    const until = benchEnd(input, group, deployment);
+    return { ...common, rule: ruleOf(stage, isChosen, probed, until), score: undefined };
   });
-  return { group: group.key, strategy, draw: drawn, candidates };
+  const affinity = hash === undefined ? undefined : { affinity: group.policy.affinity?.by };
+  return { group: group.key, strategy, ...affinity, draw: drawn, candidates };
 }
 
-function ruleOf(stage: Stage, isChosen: boolean, until: EpochMs): string | undefined {
+function ruleOf(stage: Stage, isChosen: boolean, probed: boolean, until: EpochMs): string | undefined {
   if (stage === "eligible") return undefined;
-  if (stage === "benched") return `${isChosen ? "R7 last resort, benched" : "R7 benched"} until ${until}`;
+  if (stage === "benched") {
+    if (!isChosen) return `R7 benched until ${until}`;
+    return `${probed ? "B4 probed" : "R7 last resort"}, benched until ${until}`;
+  }
   return isChosen ? "E1 same deployment again" : RULE_OF[stage];
 }
 

@@ -2,16 +2,30 @@ import type { FailedAttempt, History } from "../domain/attempt.ts";
 import { groupOf, type ConfigSnapshot, type Group } from "../domain/config-snapshot.ts";
 import type { Deployment } from "../domain/deployment.ts";
 import { typeOfEndpoint } from "../domain/endpoint.ts";
+import { expectedTokens } from "../domain/expected-tokens.ts";
+import { requestsThisMinute, tokensThisMinute } from "../domain/load-readings.ts";
 import type { Policy } from "../domain/policy.ts";
 import type { EpochMs } from "../domain/ports.ts";
+import { draw } from "../domain/random.ts";
 import { benchedUntil, benchesAtAll } from "../health/benched-until.ts";
+import { probeKeys } from "../health/probe.ts";
+import { rampShare } from "../health/ramp.ts";
 import type { DecideInput } from "./input.ts";
 
 /**
  * The filters of R1 in their order: a deployment's stage is the first that stops it, and the latest stage that any
- * deployment of a group reached is the filter that emptied it. Limits of a deployment's own join before `benched`.
+ * deployment of a group reached is the filter that emptied it.
  */
-export const STAGES = ["own_key", "endpoint", "not_ready", "paused", "tried", "benched", "eligible"] as const;
+export const STAGES = [
+  "own_key",
+  "endpoint",
+  "not_ready",
+  "paused",
+  "tried",
+  "limited",
+  "benched",
+  "eligible",
+] as const;
 
 export type Stage = (typeof STAGES)[number];
 
@@ -22,8 +36,9 @@ const ENDPOINT = 1;
 const NOT_READY = 2;
 const PAUSED = 3;
 const TRIED = 4;
-const BENCHED = 5;
-const ELIGIBLE = 6;
+const LIMITED = 5;
+const BENCHED = 6;
+const ELIGIBLE = 7;
 
 /** What one pass over a group's deployments found. */
 export interface Filtered {
@@ -36,17 +51,24 @@ export interface Filtered {
   /** Index of the benched candidate whose bench ends first, -1 without one, and when that is (R7). */
   readonly soonest: number;
   readonly soonestUntil: EpochMs;
+  /** `bench.ramp`: those that this request is held back from; never all that could take it. Bits as in `eligible`. */
+  readonly heldBack: number;
+  /** B4: benched ones that this router may probe now. Bits as in `eligible`. */
+  readonly probeable: number;
 }
 
 /** Walks the candidates of a group once. */
 export function filterGroup(input: DecideInput, group: Group, elsewhere: readonly string[]): Filtered {
   const { deployments, policy } = group;
   const heeds = benchesAtAll(policy.bench);
+  const ramps = (policy.bench.ramp?.length ?? 0) > 0;
   let eligible = 0;
   let candidates = 0;
   let furthest = -1;
   let soonest = -1;
   let soonestUntil = Number.POSITIVE_INFINITY;
+  let heldBack = 0;
+  let probeable = 0;
   for (let index = 0; index < deployments.length; index += 1) {
     const deployment = deployments[index];
     if (deployment === undefined) break;
@@ -56,15 +78,48 @@ export function filterGroup(input: DecideInput, group: Group, elsewhere: readonl
       const until = benchedUntil(input.health, group.key, heeds, deployment.scopes);
       if (until <= input.now) {
         stage = ELIGIBLE;
-        eligible |= 1 << index;
-      } else if (until < soonestUntil) {
-        soonest = index;
-        soonestUntil = until;
+        if (ramps && isHeldBack(input, group, deployment, index)) heldBack |= 1 << index;
+        else eligible |= 1 << index;
+      } else {
+        if (probesOf(input, group, deployment).length > 0) probeable |= 1 << index;
+        if (until < soonestUntil) {
+          soonest = index;
+          soonestUntil = until;
+        }
       }
     }
     if (stage > furthest) furthest = stage;
   }
-  return { eligible, candidates, stage: STAGES[furthest] ?? "paused", soonest, soonestUntil };
+  const stage = STAGES[furthest] ?? "paused";
+  // A ramp holds traffic back for others to take; it never refuses what nobody else can take.
+  if (eligible === 0)
+    return { eligible: heldBack, candidates, stage, soonest, soonestUntil, heldBack: 0, probeable };
+  return { eligible, candidates, stage, soonest, soonestUntil, heldBack, probeable };
+}
+
+/** B4: scope keys of the benches that a probe of this deployment would probe; empty where none may be made now. */
+export function probesOf(input: DecideInput, group: Group, deployment: Deployment): readonly string[] {
+  const { health, load, now, request, router } = input;
+  const { bench } = group.policy;
+  // What comes of a caller's own key says nothing about ours (E9), and a request that failed once has had its trouble.
+  if (bench.probeShare <= 0 || router === undefined || request.facts.ownKeyProvider !== undefined)
+    return NOWHERE;
+  if (input.history.attempts.length > 0) return NOWHERE;
+  const keys = probeKeys(health, group.key, benchesAtAll(bench), deployment.scopes, router, now);
+  for (const key of keys) if ((load.probes?.get(key)?.until ?? 0) > now) return NOWHERE;
+  return keys;
+}
+
+/** `bench.ramp`: the share of a deployment whose traffic is returning; 1 for all others. */
+export function rampShareOf(input: DecideInput, group: Group, deployment: Deployment): number {
+  const { bench } = group.policy;
+  if (bench.ramp === undefined || bench.ramp.length === 0) return 1;
+  return rampShare(input.health, group.key, benchesAtAll(bench), deployment.scopes, bench.ramp, input.now);
+}
+
+function isHeldBack(input: DecideInput, group: Group, deployment: Deployment, index: number): boolean {
+  const share = rampShareOf(input, group, deployment);
+  return share < 1 && draw(input.seed, "ramp", index) >= share;
 }
 
 /** The stage of one deployment, for the explanation. */
@@ -79,10 +134,10 @@ export function stageOf(
   return isBenched(input, group, deployment) ? "benched" : "eligible";
 }
 
-/** Whether a deployment that was tried may be called again (E1): still there, ready, not paused, not benched. */
+/** Whether a deployment that was tried may be called again (E1): ready, not paused, not benched, not at its limit. */
 export function isReusable(input: DecideInput, group: Group, deployment: Deployment): boolean {
   const stage = stageBeforeBench(input, group, group.policy, deployment, NOWHERE);
-  return stage >= TRIED && !isBenched(input, group, deployment);
+  return stage >= TRIED && !isAtLimit(input, deployment) && !isBenched(input, group, deployment);
 }
 
 /**
@@ -134,7 +189,23 @@ function stageBeforeBench(
   // Weight 0 is as good as paused under A, whatever became of the deployments that have a weight (R6).
   if (deployment.weight === 0 && policy.strategy === "weighted" && policy.zeroWeight === "off") return PAUSED;
   if (wasTried(input.history.attempts, group.key, deployment, elsewhere)) return TRIED;
-  return BENCHED;
+  return isAtLimit(input, deployment) ? LIMITED : BENCHED;
+}
+
+/**
+ * S5: at the account's own limit for this minute, or with less left of it than this request may use. A request that
+ * is larger than the whole limit is let through when nothing else was used. A caller's own key has limits of its own.
+ */
+function isAtLimit(input: DecideInput, deployment: Deployment): boolean {
+  const { limits } = deployment;
+  if (limits === undefined || input.request.facts.ownKeyProvider !== undefined) return false;
+  const load = input.load.deployments?.get(deployment.scopes.model);
+  if (load === undefined) return false;
+  const { rpm, tpm } = limits;
+  if (rpm !== undefined && requestsThisMinute(load, input.now) >= rpm) return true;
+  if (tpm === undefined) return false;
+  const used = tokensThisMinute(load, input.now);
+  return used >= tpm || (used > 0 && used + expectedTokens(input.request.facts) > tpm);
 }
 
 /** R4 and R5. */

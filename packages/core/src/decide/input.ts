@@ -18,6 +18,8 @@ export interface DecideInput {
   readonly seed: number;
   /** Quoted by effects and outcomes. */
   readonly decisionId: string;
+  /** Name of the router that decides, as health names it in a probe's lease (B4); without one nothing is probed. */
+  readonly router?: string | undefined;
   /** Whether to build the explanation (R8). */
   readonly explain: boolean;
 }

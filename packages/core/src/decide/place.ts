@@ -1,11 +1,15 @@
+import { affinityHash } from "../affinity/key-hash.ts";
+import { highestScore } from "../affinity/rendezvous.ts";
+import type { AffinityKind } from "../domain/affinity.ts";
 import type { History } from "../domain/attempt.ts";
 import type { Group } from "../domain/config-snapshot.ts";
 import type { Effect } from "../domain/decision.ts";
 import type { Deployment } from "../domain/deployment.ts";
-import { draw } from "../domain/random.ts";
+import { draw, type Stream } from "../domain/random.ts";
 import { heaviest } from "../strategies/by-weight.ts";
+import { startOf } from "../strategies/measured.ts";
 import { strategyRule } from "../strategies/registry.ts";
-import type { Choice } from "../strategies/strategy.ts";
+import type { Choice, StrategyRule } from "../strategies/strategy.ts";
 import type { DecideInput } from "./input.ts";
 
 /** Which deployment of a group's eligible ones comes next, and which would come after it. */
@@ -16,31 +20,48 @@ export interface Placed {
   /** The draw that chose, where one did. */
   readonly draw: number | undefined;
   readonly effect: Effect | undefined;
+  /** H4: what the key was made of that places this request in this group. */
+  readonly affinity: AffinityKind | undefined;
 }
 
-/** S1, S2: the strategy on the first pick in a group, then by weight or by the strategy again. */
+/** What a pick alone says. */
+export type Picked = Pick<Placed, "index" | "draw" | "effect">;
+
+/** S1, S2, F2: affinity or the strategy on the first pick in a group, then by weight or by the same again. */
 export function placeIn(input: DecideInput, group: Group, history: History, eligible: number): Placed {
   const { deployments, policy } = group;
+  const hash = affinityOf(input, group);
   const last = lastTriedIn(group, history);
-  if (last >= 0 && policy.failover.order === "weight") {
-    const index = heaviest(deployments, eligible);
-    return {
-      index,
-      next: nextAfter(input, group, history, eligible, index),
-      draw: undefined,
-      effect: undefined,
-    };
-  }
-  const rule = strategyRule(policy.strategy);
-  const place = rule.keepsPlace && last < 0 ? placeKey(input, group, eligible) : undefined;
-  const choice = choiceOf(input, group, history, eligible, last, place);
-  const index = rule.pick(choice);
+  const byWeight = last >= 0 && policy.failover.order === "weight";
+  const picked = byWeight
+    ? { index: heaviest(deployments, eligible), draw: undefined, effect: undefined }
+    : pick(input, group, history, eligible, last, hash, "pick");
   return {
-    index,
-    next: nextAfter(input, group, history, eligible, index),
-    draw: choice.draw,
-    effect: place === undefined ? undefined : advance(place, choice, index),
+    ...picked,
+    next: nextAfter(input, group, history, eligible, picked.index, hash),
+    affinity: hash === undefined ? undefined : kindOf(group),
   };
+}
+
+/** Affinity's pick where there is a key, else the strategy's. */
+export function pick(
+  input: DecideInput,
+  group: Group,
+  history: History,
+  eligible: number,
+  last: number,
+  hash: number | undefined,
+  stream: Stream,
+): Picked {
+  if (hash !== undefined) {
+    return { index: highestScore(group.deployments, eligible, hash), draw: undefined, effect: undefined };
+  }
+  const rule = strategyRule(group.policy.strategy);
+  const place = last < 0 ? placeKey(input, group, eligible, rule) : undefined;
+  const choice = choiceOf(input, group, history, eligible, last, place, stream);
+  const index = rule.pick(choice);
+  const effect = place === undefined ? undefined : advance(place, choice, index, rule);
+  return { index, draw: choice.draw, effect };
 }
 
 /** H4: who would follow `index`, by the same order and the same seed. */
@@ -50,18 +71,22 @@ export function nextAfter(
   history: History,
   eligible: number,
   index: number,
+  hash: number | undefined,
 ): string | undefined {
   const rest = eligible & ~(1 << index);
   if (rest === 0) return undefined;
   const { policy, deployments } = group;
   if (policy.failover.order === "weight") return deployments[heaviest(deployments, rest)]?.id;
-  const attempts = history.attempts.length + 1;
+  if (hash !== undefined) return deployments[highestScore(deployments, rest, hash)]?.id;
   const choice: Choice = {
     deployments,
     eligible: rest,
-    draw: draw(input.seed, "pick", attempts),
+    draw: draw(input.seed, "pick", history.attempts.length + 1),
     last: index,
     place: undefined,
+    loads: input.load.deployments,
+    facts: input.request.facts,
+    now: input.now,
   };
   return deployments[strategyRule(policy.strategy).pick(choice)]?.id;
 }
@@ -74,14 +99,26 @@ export function choiceOf(
   eligible: number,
   last: number,
   place: string | undefined,
+  stream: Stream = "pick",
 ): Choice {
   return {
     deployments: group.deployments,
     eligible,
-    draw: draw(input.seed, "pick", history.attempts.length),
+    draw: draw(input.seed, stream, history.attempts.length),
     last,
     place: place === undefined ? undefined : input.load.places.get(place),
+    loads: input.load.deployments,
+    facts: input.request.facts,
+    now: input.now,
   };
+}
+
+/** The hash that places a request in a group; undefined where the strategy does. Nobody known is no one caller. */
+export function affinityOf(input: DecideInput, group: Group): number | undefined {
+  const { affinity } = group.policy;
+  if (affinity === undefined || affinity.by === "none") return undefined;
+  const { facts, key } = input.request;
+  return affinityHash(affinity, facts.affinity, key === input.config.openKey ? undefined : key);
 }
 
 /** Index of the deployment of this group that was tried last; -1 before the first pick there. */
@@ -94,6 +131,11 @@ export function lastTriedIn(group: Group, history: History): number {
   return -1;
 }
 
+function kindOf(group: Group): AffinityKind | undefined {
+  const by = group.policy.affinity?.by;
+  return by === "none" ? undefined : by;
+}
+
 function indexOf(deployments: readonly Deployment[], id: string): number {
   for (let index = 0; index < deployments.length; index += 1) {
     if (deployments[index]?.id === id) return index;
@@ -101,14 +143,27 @@ function indexOf(deployments: readonly Deployment[], id: string): number {
   return -1;
 }
 
-/** S6: each key has its own place per group and eligible set. */
-function placeKey(input: DecideInput, group: Group, eligible: number): string {
-  return `${input.request.key?.name ?? ""}|${group.key}|${(eligible >>> 0).toString(36)}`;
+/** S6: each key has its own turn per group and eligible set. S4, S7: a group has one count. */
+function placeKey(
+  input: DecideInput,
+  group: Group,
+  eligible: number,
+  rule: StrategyRule,
+): string | undefined {
+  switch (rule.keeps) {
+    case "nothing":
+      return undefined;
+    case "turn":
+      return `${input.request.key?.name ?? ""}|${group.key}|${(eligible >>> 0).toString(36)}`;
+    case "count":
+      return `count|${group.key}`;
+  }
 }
 
 /** A place that was not kept yet starts from where the draw fell. */
-function advance(place: string, choice: Choice, index: number): Effect {
-  return { kind: "place", place, value: (choice.place ?? rankOf(choice.eligible, index)) + 1 };
+function advance(place: string, choice: Choice, index: number, rule: StrategyRule): Effect {
+  const start = rule.keeps === "count" ? startOf(choice.draw) : rankOf(choice.eligible, index);
+  return { kind: "place", place, value: (choice.place ?? start) + 1 };
 }
 
 function rankOf(eligible: number, index: number): number {

@@ -62,6 +62,14 @@ export function refuseBlocked(
         `No deployment of \`${name}\` is available: all are paused or weigh 0.`,
         group,
       );
+    case "limited":
+      return refuse(
+        429,
+        "rate_limit_exceeded",
+        `All deployments of \`${name}\` are at their limits for this minute. Try again later.`,
+        group,
+        retryAfterMs,
+      );
     default:
       return refuse(
         503,

@@ -2,6 +2,7 @@ import type { Bench } from "../domain/bench.ts";
 import type { Group } from "../domain/config-snapshot.ts";
 import type { RefuseDecision } from "../domain/decision.ts";
 import { maxCalls, maxDeployments, type Progress } from "../escalation/progress.ts";
+import type { Budget } from "./budget.ts";
 import type { Trail } from "./explain.ts";
 import type { DecideInput } from "./input.ts";
 import { refuseBlocked, refuseCancelled, refuseExhausted, refuseLate, refuseTimedOut } from "./refusals.ts";
@@ -12,6 +13,7 @@ export interface Run {
   readonly asked: Group;
   readonly progress: Progress;
   readonly leftMs: number;
+  readonly budget: Budget;
   /** E2's bench, where the last attempt's provider asked for one. */
   readonly bench: Bench | undefined;
   readonly trail: Trail | undefined;

@@ -20,7 +20,28 @@ export interface Bench {
   readonly reason: BenchReason;
   /** Key of the group whose policy made it; absent for benches made by hand. */
   readonly group: string | undefined;
+  /** Steps in which traffic returns when it ends, see {@link Ramp}; 0 or absent = at once. */
+  readonly rampSteps?: number | undefined;
 }
+
+/** B4: the router that may probe a bench, one probe at a time, so that there is one in the whole cluster. */
+export interface ProbeLease {
+  /** Name of the router. */
+  readonly router: string;
+  readonly until: EpochMs;
+}
+
+/** Traffic that returns in steps after a bench: step i, of {@link RAMP_STEP_MS}, began at `from + i * RAMP_STEP_MS`. */
+export interface Ramp {
+  readonly from: EpochMs;
+  /** Steps after which all traffic is back. */
+  readonly steps: number;
+  /** Key of the group whose policy made the bench before it. */
+  readonly group: string | undefined;
+}
+
+/** How long traffic stays at one step of a ramp, ms. */
+export const RAMP_STEP_MS = 10_000;
 
 /**
  * The benches on one scope key. Those made by hand stand apart from those that a policy made: a group whose
@@ -36,6 +57,10 @@ export interface BenchEntry {
    */
   readonly policyClearedAt: EpochMs;
   readonly manualClearedAt: EpochMs;
+  /** B4: who may probe the policy's bench. */
+  readonly probe?: ProbeLease | undefined;
+  /** What follows the policy's last bench; at most one of the two stands. */
+  readonly ramp?: Ramp | undefined;
 }
 
 /** All benches known, by scope key. Replaced, never edited (invariant 8). */

@@ -26,6 +26,22 @@ export interface CallerKey {
   readonly allowDirect: boolean;
   readonly roles: ReadonlySet<CallerRole>;
   readonly recording: "full" | "usage_only";
+  /** Who calls with it, for affinity (F3, F5). */
+  readonly user?: CallerUser | undefined;
+  /** `context.custom` of expressions (F5). */
+  readonly metadata?: PlainData | undefined;
+}
+
+/** Who calls with a key. */
+export interface CallerUser {
+  /** Stable identity; the key's name when left out. */
+  readonly sub: string | undefined;
+  readonly data: PlainData | undefined;
+}
+
+/** JSON as a config file gives it. */
+export interface PlainData {
+  readonly [name: string]: unknown;
 }
 
 export type CallerRole = "caller" | "project_admin" | "account_admin";

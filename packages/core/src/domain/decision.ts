@@ -1,3 +1,4 @@
+import type { AffinityKind } from "./affinity.ts";
 import type { AttemptOutcome, FallbackKind, History } from "./attempt.ts";
 import type { Bench } from "./bench.ts";
 import type { EpochMs } from "./ports.ts";
@@ -23,6 +24,10 @@ export interface AttemptDecision {
   readonly timeoutCoversBody: boolean;
   /** Whether this is R7's attempt at a benched deployment. */
   readonly lastResort: boolean;
+  /** B4: whether this probes a benched deployment. Its outcome, whatever it is, must come singly and at once. */
+  readonly probe: boolean;
+  /** H4: what the key was made of that placed it; undefined where the strategy did. */
+  readonly affinity: AffinityKind | undefined;
   /** How the request came to `group`, when it is not the one asked for (G2). */
   readonly fallback: FallbackKind | undefined;
   /** H4: the deployment that would come next in this group. */
@@ -76,6 +81,13 @@ export type Effect =
       readonly group: string;
       readonly deployment: string;
       readonly expiresAt: EpochMs;
+      /** Key of {@link LoadSnapshot.deployments}. */
+      readonly load: string;
+      /** When the call begins, after its delay. */
+      readonly startsAt: EpochMs;
+      /** What it reserves of a limit on tokens; 0 for a caller's own key (E9), whose calls use no limit of ours. */
+      readonly tokens: number;
+      readonly ownKey: boolean;
     }
   | {
       /** E2: the provider asked for a longer wait than the request has left. */
@@ -83,10 +95,25 @@ export type Effect =
       readonly bench: Bench;
     }
   | {
-      /** S6: the round-robin place moves on; `place` is a key of {@link LoadSnapshot.places}. */
+      /** S4, S6, B4: a counter moves on; `place` is a key of {@link LoadSnapshot.places}. */
       readonly kind: "place";
       readonly place: string;
       readonly value: number;
+    }
+  | {
+      /** B4: the only probe of these benches is under way, until the outcome that quotes it, or until `expiresAt`. */
+      readonly kind: "probe";
+      readonly decision: string;
+      /** Scope keys of the benches that it probes. */
+      readonly keys: readonly string[];
+      readonly expiresAt: EpochMs;
+    }
+  | {
+      /** What a group's retry budget holds after this decision. */
+      readonly kind: "budget";
+      readonly group: string;
+      readonly level: number;
+      readonly at: EpochMs;
     };
 
 /** The whole answer of one decision. */

@@ -6,6 +6,12 @@ export interface Price {
   readonly output: number;
 }
 
+/** The account's own limits for a model, per minute; absent = no such limit. */
+export interface RateLimits {
+  readonly rpm: number | undefined;
+  readonly tpm: number | undefined;
+}
+
 /** One provider's model inside a group. */
 export interface Deployment {
   /** `provider/model`, or the explicit id of the config. Unique in its group. */
@@ -21,6 +27,8 @@ export interface Deployment {
   /** R4: serves only this when given. */
   readonly type: DeploymentType | undefined;
   readonly price: Price | undefined;
+  /** S5: at one of these it is skipped. */
+  readonly limits?: RateLimits | undefined;
   /** Endpoints that the family or account serves without translation. */
   readonly native: ReadonlySet<Endpoint>;
   /** Endpoints that it serves through a translation (R5). */
@@ -29,7 +37,7 @@ export interface Deployment {
   readonly scopes: DeploymentScopes;
 }
 
-/** Keys under which benches of a deployment are looked up. */
+/** Keys under which benches of a deployment are looked up; its load is under `model`. */
 export interface DeploymentScopes {
   readonly deployment: string;
   readonly model: string;

@@ -13,6 +13,8 @@ export interface Explanation {
 export interface GroupExplanation {
   readonly group: string;
   readonly strategy: string;
+  /** What the key was made of that placed the request (section 4); never the key. */
+  readonly affinity?: string | undefined;
   /** The draw in [0, 1) that chose among the eligible, where one was used. */
   readonly draw: number | undefined;
   readonly candidates: readonly CandidateExplanation[];
@@ -24,6 +26,9 @@ export interface CandidateExplanation {
   readonly verdict: "chosen" | "eligible" | "filtered";
   /** The rule that filtered it, e.g. `R6 paused`, `B1 benched until …`. */
   readonly rule: string | undefined;
-  /** Share or score under the strategy, where it was eligible. */
+  /**
+   * Where it was eligible: its expected share under `weighted`, `round_robin` and `shuffle`, what the strategy holds
+   * against it under the measured ones (lower is better), the score of its hash under affinity (higher is better).
+   */
   readonly score: number | undefined;
 }

@@ -1,5 +1,7 @@
-import type { ErrorClassSet } from "./error-class.ts";
+import type { AffinityKind } from "./affinity.ts";
 import type { BenchScope } from "./bench.ts";
+import type { BenchTable } from "./bench-table.ts";
+import type { ErrorClassSet } from "./error-class.ts";
 
 /** How the first candidate is chosen (section 3). */
 export const STRATEGIES = [
@@ -20,6 +22,8 @@ export interface Policy {
   readonly zeroWeight: "off" | "standby";
   readonly skipEmbeddingsFamilies: ReadonlySet<string>;
   readonly translate: boolean;
+  /** Section 4; none when left out. */
+  readonly affinity?: AffinityPolicy | undefined;
   readonly retry: RetryPolicy;
   readonly failover: FailoverPolicy;
   readonly maxAttempts: number;
@@ -41,6 +45,13 @@ export interface Policy {
   readonly fallback: FallbackPolicy;
 }
 
+/** Which requests stay together (F3). */
+export interface AffinityPolicy {
+  readonly by: "none" | AffinityKind;
+  /** Source of the selector under `by: expression` (F5), which is also the key of its hash in the facts. */
+  readonly expression: string | undefined;
+}
+
 /** Same-deployment retries (E1, E2). */
 export interface RetryPolicy {
   readonly maxRetries: number;
@@ -50,6 +61,15 @@ export interface RetryPolicy {
   readonly multiplier: number;
   readonly jitter: boolean;
   readonly respectRetryAfter: boolean;
+  /** Bound on all further calls of the group's requests, over the cluster; off when left out. */
+  readonly budget?: RetryBudgetPolicy | undefined;
+}
+
+/** A group's further calls may be this share of its requests, and this many a second on top. */
+export interface RetryBudgetPolicy {
+  /** 0 to 1. */
+  readonly share: number;
+  readonly perSecond: number;
 }
 
 /** Moves to another deployment (E1, E3, E10). */
@@ -73,11 +93,25 @@ export interface BenchPolicy {
   readonly scope: BenchScope;
   readonly on: ErrorClassSet;
   /** B2: skip after a 429; `defaultMs` 0 = no such skip. */
-  readonly rateLimitSkip: { readonly defaultMs: number; readonly maxMs: number };
+  readonly rateLimitSkip: RateLimitSkipPolicy;
   /** B2: every model of the provider after `quota_exhausted`; 0 = off. */
   readonly quotaCooloffMs: number;
   readonly probeShare: number;
+  /** Percentages, rising, in which traffic returns after a bench, {@link RAMP_STEP_MS} each; at once when empty. */
+  readonly ramp?: readonly number[] | undefined;
+  /** Classes that bench otherwise than {@link BENCH_TABLE} says. */
+  readonly table?: Partial<BenchTable> | undefined;
   readonly whenAllBenched: "try_soonest" | "refuse";
+}
+
+/** B2: the skip of a provider's model after a 429. */
+export interface RateLimitSkipPolicy {
+  /** Without a usable `Retry-After`; 0 = no such skip. */
+  readonly defaultMs: number;
+  /** At most; 0 = no bound. */
+  readonly maxMs: number;
+  /** Instead of `defaultMs`, what this provider last asked for. */
+  readonly learn?: boolean | undefined;
 }
 
 /** Names of fallback groups in the same project (G1). */

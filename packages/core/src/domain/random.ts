@@ -16,6 +16,6 @@ export function draw(seed: number, stream: Stream, index = 0): number {
 }
 
 /** Named random streams and their numbers; numbers are never reused. */
-export const STREAMS = { pick: 1, jitter: 2, tie: 3, probe: 4 } as const;
+export const STREAMS = { pick: 1, jitter: 2, tie: 3, probe: 4, ramp: 5 } as const;
 
 export type Stream = keyof typeof STREAMS;

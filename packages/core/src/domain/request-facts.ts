@@ -1,3 +1,4 @@
+import type { AffinityHashes } from "./affinity.ts";
 import type { CallerKey } from "./config-snapshot.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { EpochMs } from "./ports.ts";
@@ -13,6 +14,12 @@ export interface RequestFacts {
   readonly stream: boolean;
   /** Decoded body size in bytes (E8). */
   readonly bodyBytes: number;
+  /** Input tokens, where somebody has counted or estimated them; see {@link expectedInputTokens}. */
+  readonly inputTokens?: number | undefined;
+  /** The caller's own bound on output tokens. */
+  readonly maxOutputTokens?: number | undefined;
+  /** Section 4: hashes of the affinity keys that the request has. */
+  readonly affinity?: AffinityHashes | undefined;
   /** E11: names a response that one provider stores, so no other deployment could serve it. */
   readonly storedResponse: boolean;
   /** E9: the provider that the caller's own key belongs to, canonical name. */

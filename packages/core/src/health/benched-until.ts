@@ -1,4 +1,4 @@
-import type { HealthSnapshot } from "../domain/bench.ts";
+import type { Bench, HealthSnapshot } from "../domain/bench.ts";
 import type { DeploymentScopes } from "../domain/deployment.ts";
 import type { BenchPolicy } from "../domain/policy.ts";
 import type { EpochMs } from "../domain/ports.ts";
@@ -25,6 +25,17 @@ export function benchedUntil(
   let until = scopeUntil(health, scopes.deployment, group, heedsOthers, 0);
   until = scopeUntil(health, scopes.model, group, heedsOthers, until);
   return scopeUntil(health, scopes.provider, group, heedsOthers, until);
+}
+
+/** A policy's bench while it stands and a group heeds it. */
+export function standing(
+  bench: Bench | undefined,
+  group: string,
+  heedsOthers: boolean,
+  now: EpochMs,
+): Bench | undefined {
+  if (bench === undefined || bench.until <= now) return undefined;
+  return heedsOthers || bench.group === group ? bench : undefined;
 }
 
 function scopeUntil(

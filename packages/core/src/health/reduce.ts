@@ -10,9 +10,18 @@ import { groupOf, type ConfigSnapshot } from "../domain/config-snapshot.ts";
 import type { DeploymentScopes } from "../domain/deployment.ts";
 import { verdictOf, type ErrorClassSet, type ErrorClass } from "../domain/error-class.ts";
 import type { Outcome } from "../domain/outcome.ts";
+import { BENCH_TABLE } from "../domain/bench-table.ts";
 import type { BenchPolicy } from "../domain/policy.ts";
 import type { EpochMs } from "../domain/ports.ts";
-import { applyBench, endPolicyBench, pruneHealth, unbenchByHand, benchByHand } from "./snapshot.ts";
+import {
+  applyBench,
+  benchByHand,
+  endPolicyBench,
+  pruneHealth,
+  stepRampBack,
+  unbenchByHand,
+} from "./snapshot.ts";
+import { benchMs, learnedWaits } from "./at-once.ts";
 import { addFailure, type FailureWindow } from "./window.ts";
 
 /** What the health service holds: benches, and the failures that may become one. Replaced, never edited. */
@@ -20,6 +29,8 @@ export interface HealthState {
   readonly snapshot: HealthSnapshot;
   /** By scope key. At most one per scope of the config, each of bounded length. */
   readonly windows: ReadonlyMap<string, FailureWindow>;
+  /** What providers last asked to wait, ms, by provider scope (`rate_limit_skip.learn`). At most one each. */
+  readonly learned?: ReadonlyMap<string, number> | undefined;
 }
 
 export const EMPTY_HEALTH_STATE: HealthState = { snapshot: EMPTY_HEALTH, windows: new Map() };
@@ -124,7 +135,7 @@ export function removeBenches(state: HealthState, key: string, now: EpochMs): Re
     .filter((bench) => bench !== undefined && bench.until > now)
     .map((bench): Transition => ({ kind: "ended", bench: bench as Bench, by: "person" }));
   const snapshot = unbenchByHand(state.snapshot, key, now);
-  return { state: { snapshot, windows: without(state.windows, [key]) }, transitions };
+  return { state: { ...state, snapshot, windows: without(state.windows, [key]) }, transitions };
 }
 
 /** Lets time pass: forgets benches that are over and windows that have slid out. To be called about every second. */
@@ -140,7 +151,7 @@ export function expire(state: HealthState, now: EpochMs): Reduced {
   const stale: string[] = [];
   for (const [key, window] of state.windows) if (window.staleAt <= now) stale.push(key);
   if (snapshot === state.snapshot && stale.length === 0) return { state, transitions: NO_TRANSITIONS };
-  return { state: { snapshot, windows: without(state.windows, stale) }, transitions };
+  return { state: { ...state, snapshot, windows: without(state.windows, stale) }, transitions };
 }
 
 function countFailure(
@@ -160,32 +171,34 @@ function countFailure(
     since,
     reason,
     group: outcome.group,
+    ...(policy.ramp === undefined || policy.ramp.length === 0
+      ? undefined
+      : { rampSteps: policy.ramp.length }),
   });
+  const rule = policy.table?.[error] ?? BENCH_TABLE[error];
   const benches: Bench[] = [];
-  let { windows } = state;
+  let { windows, snapshot } = state;
   const key = scopes[policy.scope];
   const clearedAt = state.snapshot.benches.get(key)?.policyClearedAt ?? 0;
-  if (policy.failures > 0 && policy.on.has(error) && at > clearedAt) {
+  if (policy.failures > 0 && rule.counts && policy.on.has(error) && at > clearedAt) {
     const before = windows.get(key);
     const failure = { at, decision: outcome.decision };
     const { window, reachedAt } = addFailure(before, failure, policy.failures, policy.windowMs, clearedAt);
-    if (window !== before) windows = new Map(windows).set(key, window);
+    if (window !== before) {
+      windows = new Map(windows).set(key, window);
+      for (const ramping of [scopes.deployment, scopes.model, scopes.provider]) {
+        snapshot = stepRampBack(snapshot, ramping, at, now);
+      }
+    }
     if (reachedAt !== undefined) benches.push(make(policy.scope, "failures", reachedAt, policy.cooloffMs));
   }
-  const skipMs = error === "rate_limited" ? rateLimitSkipMs(policy, outcome.retryAfterMs) : 0;
-  if (skipMs > 0) benches.push(make("model", "rate_limited", at, skipMs));
-  if (error === "quota_exhausted" && policy.quotaCooloffMs > 0) {
-    benches.push(make("provider", "quota_exhausted", at, policy.quotaCooloffMs));
+  const learned = learnedWaits(state.learned, policy, error, outcome.retryAfterMs, scopes.provider);
+  if (rule.atOnce !== undefined) {
+    const ms = benchMs(rule.atOnce, policy, outcome.retryAfterMs, learned?.get(scopes.provider));
+    if (ms > 0) benches.push(make(rule.atOnce.scope, rule.atOnce.reason, at, ms));
   }
-  return withBenches(state, windows, benches, now);
-}
-
-/** B2: what the provider asked for, within bounds, else the default; 0 where the policy has no such skip. */
-function rateLimitSkipMs(policy: BenchPolicy, retryAfterMs: number | undefined): number {
-  const { defaultMs, maxMs } = policy.rateLimitSkip;
-  if (defaultMs <= 0) return 0;
-  if (retryAfterMs === undefined || !(retryAfterMs > 0)) return defaultMs;
-  return maxMs > 0 ? Math.min(retryAfterMs, maxMs) : retryAfterMs;
+  const same = snapshot === state.snapshot && learned === state.learned;
+  return withBenches(same ? state : { ...state, snapshot, learned }, windows, benches, now);
 }
 
 /** B4: only benches that stood when the probe was decided; a late success of an older request proves nothing. */
@@ -203,7 +216,7 @@ function endByProbe(state: HealthState, outcome: Outcome, scopes: DeploymentScop
     state.windows,
     ended.map(({ bench }) => bench.key),
   );
-  return { state: { snapshot, windows }, transitions: ended };
+  return { state: { ...state, snapshot, windows }, transitions: ended };
 }
 
 function withBenches(
@@ -224,7 +237,7 @@ function withBenches(
     transitions.push({ kind: stood ? "extended" : "benched", bench: made, by: undefined });
   }
   if (snapshot === state.snapshot && windows === state.windows) return { state, transitions: NO_TRANSITIONS };
-  return { state: { snapshot, windows }, transitions };
+  return { state: { ...state, snapshot, windows }, transitions };
 }
 
 function without(windows: HealthState["windows"], keys: readonly string[]): HealthState["windows"] {

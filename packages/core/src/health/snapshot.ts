@@ -6,8 +6,9 @@
  * time of its ending behind, which makes {@link mergeHealth} a join: replicas that exchange snapshots in any order,
  * also twice, come to the same benches.
  */
-import type { Bench, BenchEntry, HealthSnapshot } from "../domain/bench.ts";
+import type { Bench, BenchEntry, HealthSnapshot, ProbeLease, Ramp } from "../domain/bench.ts";
 import type { EpochMs } from "../domain/ports.ts";
+import { rampOf, stepBack } from "./ramp.ts";
 
 /** How long the time of an ending is kept, ms: longer than outcomes and snapshots of other replicas are under way. */
 export const CLEARED_MEMORY_MS = 600_000;
@@ -27,7 +28,18 @@ export function applyBench(health: HealthSnapshot, bench: Bench, now: EpochMs): 
   const entry = health.benches.get(bench.key) ?? EMPTY_ENTRY;
   if (bench.until <= now || bench.since <= entry.policyClearedAt) return health;
   const policy = later(entry.policy, bench);
-  return policy === entry.policy ? health : withEntry(health, bench.key, { ...entry, policy });
+  if (policy === entry.policy) return health;
+  const { ramp: _over, ...rest } = entry;
+  return withEntry(health, bench.key, { ...rest, policy });
+}
+
+/** `bench.ramp`: a failure at a scope whose traffic is returning takes it back a step. */
+export function stepRampBack(health: HealthSnapshot, key: string, at: EpochMs, now: EpochMs): HealthSnapshot {
+  const entry = health.benches.get(key);
+  const ramp = entry === undefined ? undefined : rampOf(entry, now);
+  if (entry === undefined || ramp === undefined) return health;
+  const next = stepBack(ramp, at);
+  return next === ramp ? health : withEntry(health, key, { ...entry, ramp: next });
 }
 
 /** Benches by hand: replaces an earlier one by hand, also by one that ends sooner. A policy's stands beside it. */
@@ -50,7 +62,14 @@ export function unbenchByHand(health: HealthSnapshot, key: string, now: EpochMs)
 export function endPolicyBench(health: HealthSnapshot, key: string, now: EpochMs): HealthSnapshot {
   const entry = health.benches.get(key);
   if (entry?.policy === undefined) return health;
-  return withEntry(health, key, { ...entry, policy: undefined, policyClearedAt: now });
+  const { manual, manualClearedAt, policy } = entry;
+  const steps = policy.rampSteps ?? 0;
+  const ended = { policy: undefined, manual, policyClearedAt: now, manualClearedAt };
+  return withEntry(
+    health,
+    key,
+    steps === 0 ? ended : { ...ended, ramp: { from: now, steps, group: policy.group } },
+  );
 }
 
 /** Forgets benches that are over and endings that are old. */
@@ -111,12 +130,35 @@ function mergeEntries(ours: BenchEntry, theirs: BenchEntry): BenchEntry {
   const manualClearedAt = Math.max(ours.manualClearedAt, theirs.manualClearedAt);
   const policy = joined(ours.policy, theirs.policy, policyClearedAt, endsLater);
   const manual = joined(ours.manual, theirs.manual, manualClearedAt, isNewer);
+  const probe = policy === undefined ? undefined : laterLease(ours.probe, theirs.probe);
+  const ramp = joinedRamp(ours.ramp, theirs.ramp, policyClearedAt, policy);
   const same =
     policy === ours.policy &&
     manual === ours.manual &&
     policyClearedAt === ours.policyClearedAt &&
-    manualClearedAt === ours.manualClearedAt;
-  return same ? ours : { policy, manual, policyClearedAt, manualClearedAt };
+    manualClearedAt === ours.manualClearedAt &&
+    probe === ours.probe &&
+    ramp === ours.ramp;
+  return same ? ours : withReturn({ policy, manual, policyClearedAt, manualClearedAt }, probe, ramp);
+}
+
+/** The lease that lasts longer; of two as long the same one everywhere. */
+function laterLease(ours: ProbeLease | undefined, theirs: ProbeLease | undefined): ProbeLease | undefined {
+  if (ours === undefined || theirs === undefined) return ours ?? theirs;
+  if (ours.until !== theirs.until) return ours.until > theirs.until ? ours : theirs;
+  return theirs.router < ours.router ? theirs : ours;
+}
+
+/** The ramp that began last, which a failure makes later, unless a person or a newer bench ended it. */
+function joinedRamp(
+  ours: Ramp | undefined,
+  theirs: Ramp | undefined,
+  clearedAt: EpochMs,
+  policy: Bench | undefined,
+): Ramp | undefined {
+  const last = ours === undefined || (theirs !== undefined && theirs.from > ours.from) ? theirs : ours;
+  if (last === undefined || last.from < clearedAt) return undefined;
+  return policy !== undefined && last.from < policy.until ? undefined : last;
 }
 
 function joined(
@@ -147,6 +189,21 @@ function pruneEntry(entry: BenchEntry, now: EpochMs): BenchEntry | undefined {
   const manual = entry.manual !== undefined && entry.manual.until > now ? entry.manual : undefined;
   const clearedAt = Math.max(entry.policyClearedAt, entry.manualClearedAt);
   const remembered = clearedAt > 0 && clearedAt + CLEARED_MEMORY_MS > now;
-  if (policy === undefined && manual === undefined && !remembered) return undefined;
-  return policy === entry.policy && manual === entry.manual ? entry : { ...entry, policy, manual };
+  const ramp = rampOf(entry, now);
+  const probe = policy === undefined ? undefined : entry.probe;
+  if (policy === undefined && manual === undefined && ramp === undefined && !remembered) return undefined;
+  const same =
+    policy === entry.policy && manual === entry.manual && ramp === entry.ramp && probe === entry.probe;
+  if (same) return entry;
+  const { policyClearedAt, manualClearedAt } = entry;
+  return withReturn({ policy, manual, policyClearedAt, manualClearedAt }, probe, ramp);
+}
+
+/** An entry has a lease or a ramp only where there is one: most have neither. */
+function withReturn(entry: BenchEntry, probe: ProbeLease | undefined, ramp: Ramp | undefined): BenchEntry {
+  return {
+    ...entry,
+    ...(probe === undefined ? undefined : { probe }),
+    ...(ramp === undefined ? undefined : { ramp }),
+  };
 }

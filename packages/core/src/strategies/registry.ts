@@ -1,15 +1,34 @@
 import type { Strategy } from "../domain/policy.ts";
+import { leastBusy } from "./least-busy.ts";
+import { lowestCost } from "./lowest-cost.ts";
+import { lowestLatency } from "./lowest-latency.ts";
+import { lowestUsage } from "./lowest-usage.ts";
 import { roundRobin } from "./round-robin.ts";
 import { shuffle } from "./shuffle.ts";
 import type { StrategyRule } from "./strategy.ts";
 import { weighted } from "./weighted.ts";
 
-const RULES: Partial<Record<Strategy, StrategyRule>> = { weighted, shuffle, round_robin: roundRobin };
+const RULES: Readonly<Record<Strategy, StrategyRule>> = {
+  weighted,
+  round_robin: roundRobin,
+  shuffle,
+  least_busy: leastBusy,
+  lowest_latency: lowestLatency,
+  lowest_cost: lowestCost,
+  lowest_usage: lowestUsage,
+};
 
-/** Strategies that can place a request. A config that names another one is refused when it is read. */
-export const SUPPORTED_STRATEGIES: ReadonlySet<Strategy> = new Set(Object.keys(RULES) as Strategy[]);
+/**
+ * Strategies whose inputs routers feed. A config that names another one is refused when it is read: it would be
+ * decided on a load that nobody reports.
+ */
+export const SUPPORTED_STRATEGIES: ReadonlySet<Strategy> = new Set<Strategy>([
+  "weighted",
+  "shuffle",
+  "round_robin",
+]);
 
-/** The rule of a strategy; `weighted` for one that is not in {@link SUPPORTED_STRATEGIES}. */
+/** The rule of a strategy. */
 export function strategyRule(strategy: Strategy): StrategyRule {
-  return RULES[strategy] ?? weighted;
+  return RULES[strategy];
 }

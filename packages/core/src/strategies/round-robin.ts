@@ -2,7 +2,7 @@ import { countEligible, isEligible, nthEligible, type Choice, type StrategyRule 
 
 /** S6: equal turns from a random start; after a failure the next in the list, without using a turn. */
 export const roundRobin: StrategyRule = {
-  keepsPlace: true,
+  keeps: "turn",
   pick({ deployments, eligible, draw, last, place }: Choice): number {
     if (last >= 0) return following(deployments.length, eligible, last);
     const count = countEligible(eligible);

@@ -1,4 +1,7 @@
 import type { Deployment } from "../domain/deployment.ts";
+import type { DeploymentLoad } from "../domain/load.ts";
+import type { EpochMs } from "../domain/ports.ts";
+import type { RequestFacts } from "../domain/request-facts.ts";
 
 /**
  * The set that a strategy chooses from. Eligible deployments are bits of one number, bit i for `deployments[i]`
@@ -12,18 +15,22 @@ export interface Choice {
   readonly draw: number;
   /** Index of the deployment tried last in this group; -1 on the first pick. */
   readonly last: number;
-  /** S6: the round-robin place; undefined where none is kept yet, and for other strategies. */
+  /** The counter that {@link StrategyRule.keeps} names; undefined where none is kept yet, and after the first pick. */
   readonly place: number | undefined;
+  /** By load key, `deployment.scopes.model`; undefined where nothing is known of any. */
+  readonly loads: ReadonlyMap<string, DeploymentLoad> | undefined;
+  readonly facts: RequestFacts;
+  readonly now: EpochMs;
 }
 
 /** One way to choose (section 3): one file each, no state and no clock. */
 export interface StrategyRule {
   /** Index of the chosen deployment; always one of `eligible`. */
   pick(choice: Choice): number;
-  /** What the explanation shows for an eligible deployment (R8): its expected share, 0 to 1. */
+  /** What the explanation shows for an eligible deployment (R8), see `CandidateExplanation.score`. */
   score(choice: Choice, index: number): number;
-  /** Whether a place is kept for it, which every first pick moves on by one (S6). */
-  readonly keepsPlace: boolean;
+  /** The counter that every first pick moves on by one: `turn` of each caller (S6), `count` of the group (S4, S7). */
+  readonly keeps: "nothing" | "turn" | "count";
 }
 
 /** Whether `index` is in the mask. */

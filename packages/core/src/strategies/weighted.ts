@@ -6,7 +6,7 @@ import type { Choice, StrategyRule } from "./strategy.ts";
  * do, and take a request only when nothing of any weight is left, in the order of the list.
  */
 export const weighted: StrategyRule = {
-  keepsPlace: false,
+  keeps: "nothing",
   pick({ deployments, eligible, draw }: Choice): number {
     if (totalWeight(deployments, eligible) === 0) return heaviest(deployments, eligible);
     return drawByWeight(deployments, eligible, draw);
