@@ -74,6 +74,8 @@ export function connectCodeOf(status: number): Code {
       return Code.PermissionDenied;
     case 404:
       return Code.NotFound;
+    case 409:
+      return Code.Aborted;
     case 413:
     case 429:
       return Code.ResourceExhausted;
@@ -99,6 +101,7 @@ const meanings: Partial<Record<Code, Meaning>> = {
   [Code.InvalidArgument]: { code: "invalid_request", status: 400 },
   [Code.OutOfRange]: { code: "invalid_request", status: 400 },
   [Code.FailedPrecondition]: { code: "invalid_request", status: 400 },
+  [Code.Aborted]: { code: "invalid_request", status: 409 },
   [Code.Unauthenticated]: { code: "invalid_api_key", status: 401 },
   [Code.PermissionDenied]: { code: "model_not_allowed", status: 403 },
   [Code.NotFound]: { code: "not_found", status: 404 },

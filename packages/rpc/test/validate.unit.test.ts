@@ -1,5 +1,6 @@
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { createValidator } from "@bufbuild/protovalidate";
+import { ViolationsSchema } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import {
   BenchRequestSchema,
   ReportOutcomesRequestSchema,
@@ -10,7 +11,7 @@ import { InferRequestSchema } from "@switchyard/proto/inference/v1/inference_ser
 import { DecideRequestSchema } from "@switchyard/proto/routing/v1/routing_service";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Code, ConnectError } from "../src/index.ts";
+import { Code, ConnectError, readFailure } from "../src/index.ts";
 import { compileMessage, createRequestCheck } from "../src/server/validate.ts";
 
 const validator = createValidator();
@@ -137,7 +138,8 @@ describe("validation", () => {
     } catch (error) {
       expect(error).toBeInstanceOf(ConnectError);
       expect((error as ConnectError).rawMessage).toContain("path");
-      expect((error as ConnectError).details).toHaveLength(1);
+      expect(readFailure(error)).toMatchObject({ code: "invalid_request", status: 400 });
+      expect((error as ConnectError).findDetails(ViolationsSchema)[0]?.violations).toHaveLength(1);
     }
   });
 });

@@ -1,8 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Part, ResponseHead } from "@switchyard/http1";
 import type { Call } from "../call.ts";
 import type { ClientConnection, Loss } from "../http1/client-connection.ts";
-import type { Part } from "../http1/flush.ts";
-import type { ResponseHead } from "../http1/head.ts";
 import type { Encoded } from "../wire/encode.ts";
 import { atDeadline, headerLine, isProtocolField } from "../wire/metadata.ts";
 import { type Channel, unavailable } from "./channel.ts";

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Part } from "../http1/flush.ts";
+import type { Part } from "@switchyard/http1";
 import { Balancer } from "./balancer.ts";
 import { Pool, type PooledExchange, type PoolOptions } from "./pool.ts";
 

@@ -1,5 +1,5 @@
+import type { Part } from "@switchyard/http1";
 import { ClientConnection, type ConnectionOwner, type Exchange } from "../http1/client-connection.ts";
-import type { Part } from "../http1/flush.ts";
 
 export interface PoolOptions {
   /** Connections to one server. */

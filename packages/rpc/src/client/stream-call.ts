@@ -1,9 +1,9 @@
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { endStreamFromJson } from "@connectrpc/connect/protocol-connect";
+import type { ResponseHead } from "@switchyard/http1";
 import type { Call } from "../call.ts";
 import { toConnectError } from "../failure.ts";
-import type { ResponseHead } from "../http1/head.ts";
 import type { Sink } from "../service.ts";
 import type { Encoded } from "../wire/encode.ts";
 import { compressedFlag, EnvelopeReader, endStreamFlag, envelopeHead } from "../wire/envelope.ts";

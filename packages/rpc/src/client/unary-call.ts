@@ -1,8 +1,8 @@
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromHttpStatus, errorFromJsonBytes } from "@connectrpc/connect/protocol-connect";
+import type { Fields, ResponseHead } from "@switchyard/http1";
 import type { Call } from "../call.ts";
-import type { Fields, ResponseHead } from "../http1/head.ts";
 import type { Encoded } from "../wire/encode.ts";
 import { isProtocolField } from "../wire/metadata.ts";
 import { Attempts, type CallKind } from "./attempts.ts";

@@ -1,7 +1,15 @@
 import { connect, type Socket } from "node:net";
-import { ChunkedDecoder } from "./chunked.ts";
-import { type Flushable, flushThisTurn, type Part, writeParts } from "./flush.ts";
-import { contentLength, maxHeadBytes, parseResponseHead, type ResponseHead } from "./head.ts";
+import {
+  ChunkedDecoder,
+  contentLength,
+  type Flushable,
+  flushThisTurn,
+  maxHeadBytes,
+  parseResponseHead,
+  type Part,
+  type ResponseHead,
+  writeParts,
+} from "@switchyard/http1";
 
 /** How far an exchange had come when its connection was lost. */
 export type Loss = "unreached" | "unsent" | "silent" | "broken";

@@ -5,7 +5,7 @@ import {
   type Message,
   type DescMessage,
 } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { failure } from "../failure.ts";
 import type { ServiceImpl, StreamMethod, UnaryMethod } from "../service.ts";
 import { createEncoder, type Encoded } from "../wire/encode.ts";
 import { createRequestCheck } from "./validate.ts";
@@ -77,13 +77,7 @@ function createBase(service: DescService, method: DescMethod): Omit<RouteBase, "
       try {
         message = fromBinary(method.input, bytes) as Message;
       } catch (error) {
-        throw new ConnectError(
-          "the request cannot be decoded",
-          Code.InvalidArgument,
-          undefined,
-          undefined,
-          error,
-        );
+        throw failure("invalid_request", "the request cannot be decoded", { status: 400, cause: error });
       }
       check(message);
       return message;

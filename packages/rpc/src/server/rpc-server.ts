@@ -1,7 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
-import { createValidateInterceptor } from "@connectrpc/validate";
 import { Health } from "@switchyard/proto/grpc/health/v1/health";
 import { ServerReflection } from "@switchyard/proto/grpc/reflection/v1/reflection";
 import { HealthStatus } from "./health.ts";
@@ -189,11 +188,7 @@ class Listener implements RpcServer {
         stockRoutes(router);
         reflectionRoutes(router, described);
       },
-      {
-        interceptors: [createValidateInterceptor()],
-        readMaxBytes: maxMessageBytes,
-        shutdownSignal: this.#shutdown.signal,
-      },
+      { readMaxBytes: maxMessageBytes, shutdownSignal: this.#shutdown.signal },
       onError,
     );
     return (request, response) => {

@@ -7,8 +7,9 @@ import type { StreamMethod, UnaryMethod } from "../service.ts";
 import { isProtocolField } from "../wire/metadata.ts";
 import type { OnError } from "./lean-handler.ts";
 import type { Registration } from "./route.ts";
+import { createRequestCheck } from "./validate.ts";
 
-/** The same implementations as routes of the stock router: for gRPC, gRPC-Web, Connect with JSON, and compression. */
+/** The same implementations and checks as routes of the stock router: for gRPC, gRPC-Web, Connect with JSON, and compression. */
 export function toStockRoutes(
   registrations: readonly Registration[],
   onError: OnError = () => {},
@@ -20,11 +21,12 @@ export function toStockRoutes(
         const handler = impl[method.localName];
         const name = `${service.typeName}/${method.name}`;
         if (typeof handler !== "function") continue;
+        const served: Served = { check: createRequestCheck(method.input), name, onError };
         const bound: unknown = handler.bind(impl);
         if (method.methodKind === "unary") {
-          methods[method.localName] = unary(bound as UnaryMethod<Message, Message>, name, onError);
+          methods[method.localName] = unary(bound as UnaryMethod<Message, Message>, served);
         } else if (method.methodKind === "server_streaming") {
-          methods[method.localName] = stream(bound as StreamMethod<Message, Message>, name, onError);
+          methods[method.localName] = stream(bound as StreamMethod<Message, Message>, served);
         }
       }
       router.service(service, methods as never);
@@ -32,8 +34,15 @@ export function toStockRoutes(
   };
 }
 
-function unary(invoke: UnaryMethod<Message, Message>, name: string, onError: OnError) {
+interface Served {
+  readonly check: (request: Message) => void;
+  readonly name: string;
+  readonly onError: OnError;
+}
+
+function unary(invoke: UnaryMethod<Message, Message>, { check, name, onError }: Served) {
   return async (request: Message, context: HandlerContext): Promise<Message> => {
+    check(request);
     const call = new StockCall(context);
     try {
       return await invoke(request, call);
@@ -45,11 +54,12 @@ function unary(invoke: UnaryMethod<Message, Message>, name: string, onError: OnE
   };
 }
 
-function stream(invoke: StreamMethod<Message, Message>, name: string, onError: OnError) {
+function stream(invoke: StreamMethod<Message, Message>, { check, name, onError }: Served) {
   return async function* (
     request: Message,
     context: HandlerContext,
   ): AsyncGenerator<Message, void, undefined> {
+    check(request);
     const call = new StockCall(context);
     const messages = readStream<Message>(
       (sink) => {

@@ -10,7 +10,7 @@ import {
 import { reflect } from "@bufbuild/protobuf/reflect";
 import { createValidator, violationsToProto } from "@bufbuild/protovalidate";
 import * as rules from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { failure } from "../failure.ts";
 
 type Check = (value: unknown) => boolean;
 
@@ -18,7 +18,7 @@ const validator = createValidator();
 const checks = new Map<string, Check>();
 
 /**
- * Throws `invalid_argument` when a message breaks its schema's rules. Protovalidate has the last word; a check
+ * Throws `invalid_request` when a message breaks its schema's rules; the violations are details beside it. Protovalidate has the last word; a check
  * compiled from the few rules that hot messages use lets through what is surely valid, because the full validator
  * costs more than all the rest of a call.
  */
@@ -28,12 +28,12 @@ export function createRequestCheck(schema: DescMessage): (message: Message) => v
     if (surelyValid(message)) return;
     const result = validator.validate(schema, message);
     if (result.kind === "valid") return;
-    const details = [];
+    const error = failure("invalid_request", result.error.message, { status: 400, cause: result.error });
     if (result.kind === "invalid") {
       const [value, desc] = violationsToProto(result.violations);
-      details.push({ desc, value });
+      error.details.push({ desc, value });
     }
-    throw new ConnectError(result.error.message, Code.InvalidArgument, undefined, details, result.error);
+    throw error;
   };
 }
 
