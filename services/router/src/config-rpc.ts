@@ -9,7 +9,7 @@ import {
 } from "@switchyard/proto/admin/v1/config_service";
 import type { ConfigService } from "@switchyard/proto/admin/v1/config_service";
 import { ConfigSchema } from "@switchyard/proto/config/v1/config";
-import { failure } from "@switchyard/rpc";
+import { type ConnectError, failure } from "@switchyard/rpc";
 import type { Call, ServiceImpl } from "@switchyard/rpc";
 import type { Logger } from "@switchyard/telemetry";
 
@@ -41,15 +41,15 @@ export function createConfigRpc(deps: ConfigRpcDeps): ServiceImpl<typeof ConfigS
         throw failure("invalid_request", faults.map(formatFault).join("\n"), { status: 400 });
       }
       const applied = deps.feed.current();
+      const revision = BigInt(applied?.revision ?? 0);
+      if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {
+        throw conflict(`revision ${revision} is in force, not ${request.expectedRevision}`);
+      }
       const changes = diffConfigs(
         withoutRuntime(applied?.config ?? create(ConfigSchema)),
         withoutRuntime(next),
       );
-      const answer = {
-        revision: BigInt(applied?.revision ?? 0),
-        changes: [...changes],
-        warnings: warnings.map(formatFault),
-      };
+      const answer = { revision, changes: [...changes], warnings: warnings.map(formatFault) };
       if (request.dryRun || changes.length === 0) return create(ApplyConfigResponseSchema, answer);
       if (deps.writable === undefined) {
         throw failure("invalid_request", "this router's config is its file: edit it, it is watched", {
@@ -58,13 +58,11 @@ export function createConfigRpc(deps: ConfigRpcDeps): ServiceImpl<typeof ConfigS
       }
       const expected = request.expectedRevision === undefined ? undefined : Number(request.expectedRevision);
       try {
-        const { revision } = await deps.writable.apply(next, by, expected);
-        deps.logger.info("config applied", { revision, by, changes: changes.length });
-        return create(ApplyConfigResponseSchema, { ...answer, revision: BigInt(revision) });
+        const written = await deps.writable.apply(next, by, expected);
+        deps.logger.info("config applied", { revision: written.revision, by, changes: changes.length });
+        return create(ApplyConfigResponseSchema, { ...answer, revision: BigInt(written.revision) });
       } catch (error) {
-        if (error instanceof ConfigConflictError) {
-          throw failure("invalid_request", error.message, { status: 409, cause: error });
-        }
+        if (error instanceof ConfigConflictError) throw conflict(error.message, error);
         if (error instanceof RangeError) {
           throw failure("invalid_request", error.message, { status: 400, cause: error });
         }
@@ -75,6 +73,10 @@ export function createConfigRpc(deps: ConfigRpcDeps): ServiceImpl<typeof ConfigS
       }
     },
   };
+}
+
+function conflict(message: string, cause?: unknown): ConnectError {
+  return failure("invalid_request", message, { status: 409, cause });
 }
 
 function requireAdmin(config: ConfigSnapshot | undefined, call: Call): string {
