@@ -28,12 +28,16 @@ export interface HealthRpcDeps {
 export function createHealthRpc(deps: HealthRpcDeps): ServiceImpl<typeof HealthStateService> {
   const { replica, now } = deps;
   return {
-    listBenches: () => {
+    listBenches: (_request, call) => {
+      requireKey(deps.config(), call);
       const at = now();
       const benches = activeBenches(replica.snapshot, at).map((bench) => benchToWire(bench, at));
       return create(ListBenchesResponseSchema, { benches });
     },
-    watchBenches: (_request, sink, call) => deps.watchers.add(sink, call, () => replica.snapshot),
+    watchBenches: (_request, sink, call) => {
+      requireKey(deps.config(), call);
+      deps.watchers.add(sink, call, () => replica.snapshot);
+    },
     bench: (request, call) => {
       const by = requireAdmin(deps.config(), call);
       const at = now();

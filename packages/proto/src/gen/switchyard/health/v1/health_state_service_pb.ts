@@ -374,7 +374,7 @@ export const ReportOutcomesResponseSchema: GenMessage<ReportOutcomesResponse> = 
  */
 export const HealthStateService: GenService<{
   /**
-   * ListBenches answers with all benches in force.
+   * ListBenches answers with all benches in force; needs a known key.
    *
    * @generated from rpc switchyard.health.v1.HealthStateService.ListBenches
    */
@@ -384,7 +384,7 @@ export const HealthStateService: GenService<{
     output: typeof ListBenchesResponseSchema;
   },
   /**
-   * WatchBenches sends all benches in force, then every change.
+   * WatchBenches sends all benches in force, then every change; needs a known key.
    *
    * @generated from rpc switchyard.health.v1.HealthStateService.WatchBenches
    */
