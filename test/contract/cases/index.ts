@@ -1,0 +1,31 @@
+import type { MethodContract } from "../contract-case.ts";
+import { applyConfigContract, getConfigContract } from "./config.ts";
+import {
+  benchContract,
+  listBenchesContract,
+  reportOutcomesContract,
+  unbenchContract,
+  watchBenchesContract,
+} from "./health-state.ts";
+import { inferContract } from "./inference.ts";
+import { checkContract, listContract, reflectionContract, watchContract } from "./platform.ts";
+import { decideContract, explainContract, listGroupsContract } from "./routing.ts";
+
+/** One contract per RPC of the product. */
+export const CONTRACTS: readonly MethodContract[] = [
+  decideContract,
+  explainContract,
+  listGroupsContract,
+  inferContract,
+  listBenchesContract,
+  watchBenchesContract,
+  benchContract,
+  unbenchContract,
+  reportOutcomesContract,
+  getConfigContract,
+  applyConfigContract,
+  checkContract,
+  listContract,
+  watchContract,
+  reflectionContract,
+];
