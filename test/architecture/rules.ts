@@ -28,13 +28,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "packages/providers": ["core"],
   "packages/config": ["core", "proto", "providers"],
   "packages/cluster": ["core", "proto", "config", "bus"],
-  "packages/rpc": ["core", "proto"],
-  "packages/upstream": ["core", "proto"],
+  "packages/rpc": ["core", "proto", "http1"],
+  "packages/upstream": ["core", "proto", "http1"],
   "packages/bus": ["core", "proto"],
   "packages/telemetry": ["core", "proto"],
   "packages/testkit": ["core", "proto"],
   "services/standalone": [...packagesForServices, ...serviceNames],
   ...Object.fromEntries(serviceNames.map((name) => [`services/${name}`, packagesForServices])),
+  "services/facade": [...packagesForServices, "http1"],
 };
 
 /** Where each outside library is at home. The protobuf runtime comes with every generated message. */

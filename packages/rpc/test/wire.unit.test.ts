@@ -2,8 +2,6 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { InferRequestSchema, InferResponseSchema } from "@switchyard/proto/inference/v1/inference_service";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ChunkedDecoder } from "../src/http1/chunked.ts";
-import { contentLength, parseRequestHead, parseResponseHead } from "../src/http1/head.ts";
 import { createEncoder, type Encoded } from "../src/wire/encode.ts";
 import { EnvelopeReader, envelopeHead } from "../src/wire/envelope.ts";
 import { headerLine } from "../src/wire/metadata.ts";
@@ -90,83 +88,7 @@ describe("envelopes", () => {
   });
 });
 
-describe("chunked bodies", () => {
-  test("come out whole however the bytes were cut, and end where they end", () => {
-    fc.assert(
-      fc.property(fc.array(fc.uint8Array({ minLength: 1, maxLength: 60 })), sizes, (chunks, by) => {
-        const coded = chunks.flatMap((c) => [
-          Buffer.from(`${c.length.toString(16)};x=y\r\n`),
-          c,
-          Buffer.from("\r\n"),
-        ]);
-        const bytes = Buffer.concat([...coded, Buffer.from("0\r\na: b\r\n\r\n")]);
-        const got: Buffer[] = [];
-        const decoder = new ChunkedDecoder();
-        for (const piece of cut(bytes, by)) {
-          expect(decoder.push(piece, 0, (data) => got.push(data))).toBe(piece.length);
-        }
-        expect(decoder.done).toBe(true);
-        expect(Buffer.concat(got)).toEqual(Buffer.concat(chunks));
-        const more = Buffer.concat([bytes, Buffer.from("HTTP/1.1")]);
-        expect(new ChunkedDecoder().push(more, 0, () => {})).toBe(bytes.length);
-      }),
-    );
-  });
-
-  test.each(["x\r\n", "\r\n", "5\n", "1\r\nab\r\n", "-1\r\n", "123456789\r\n", "5".repeat(2000)])(
-    "%j is malformed",
-    (text) => {
-      expect(new ChunkedDecoder().push(Buffer.from(text), 0, () => {})).toBe(-1);
-    },
-  );
-});
-
-describe("heads", () => {
-  test("fields come in lower case, trimmed", () => {
-    const head = parseRequestHead(
-      "POST /a HTTP/1.1\r\nHost: x\r\nContent-Type:  application/proto \r\nEmpty:",
-    );
-    expect([head?.method, head?.path, head?.fields.get("content-type"), head?.fields.get("empty")]).toEqual([
-      "POST",
-      "/a",
-      "application/proto",
-      "",
-    ]);
-  });
-
-  test.each([
-    "POST /a HTTP/1.0\r\nhost: x",
-    "POST a HTTP/1.1\r\nhost: x",
-    "POST  /a HTTP/1.1\r\nhost: x",
-    "POST /a HTTP/1.1\r\nhost : x",
-    "POST /a HTTP/1.1\r\n host: x",
-    "POST /a HTTP/1.1\r\nhost: x\ny: z",
-    "POST /a HTTP/1.1\r\nhost: x\r\n\tfolded",
-    "POST /a HTTP/1.1\r\nnothing",
-    "PRI * HTTP/2.0",
-  ])("%j is not for this reader", (text) => {
-    expect(parseRequestHead(text)).toBeUndefined();
-  });
-
-  test.each(["HTTP/1.0 200 OK", "HTTP/1.1 20 OK", "http/1.1 200 OK", "HTTP/1.1 200 OK\r\n: x"])(
-    "%j is no answer",
-    (text) => {
-      expect(parseResponseHead(text)).toBeUndefined();
-    },
-  );
-
-  test.each([
-    ["content-length: 5", 5],
-    ["content-length: 5\r\ncontent-length: 5", "bad"],
-    ["content-length: +5", "bad"],
-    ["content-length: 5, 5", "bad"],
-    ["content-length: 0x5", "bad"],
-    ["a: b", undefined],
-  ])("%j has the length %s", (fields, length) => {
-    const head = parseResponseHead(`HTTP/1.1 200 OK\r\n${fields}`);
-    expect(head && contentLength(head.fields)).toBe(length);
-  });
-
+describe("metadata", () => {
   test.each([
     ["a b", "c"],
     ["a", "b\r\nc: d"],
