@@ -1,11 +1,14 @@
 import { formatFault, validateConfig } from "@switchyard/config";
 import type { Config } from "@switchyard/proto/config/v1/config";
 import { parse, stringify } from "yaml";
+import { ADMIN } from "./gateway-admin.ts";
 
-/** The whole config as YAML text: the given one with `runtime` as the harness needs it. */
+/** The whole config as YAML text: the given one with `runtime` and the admin key as the harness needs them. */
 export function withRuntime(config: string | object, runtime: object): string {
-  const parsed: unknown = typeof config === "string" ? parse(config, { version: "1.2" }) : config;
-  return stringify({ ...(parsed as object), runtime }, { version: "1.2" });
+  const parsed = (typeof config === "string" ? parse(config, { version: "1.2" }) : config) as {
+    keys?: object[];
+  };
+  return stringify({ ...parsed, keys: [...(parsed.keys ?? []), ADMIN], runtime }, { version: "1.2" });
 }
 
 /** A valid config, or an error with all its faults. */

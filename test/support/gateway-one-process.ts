@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLogger } from "../../packages/telemetry/src/index.ts";
-import { startNode } from "../../services/standalone/src/node/start-node.ts";
-import type { RunningNode } from "../../services/standalone/src/node/start-node.ts";
+import { startNode } from "@switchyard/standalone";
+import type { NodeOptions, RunningNode } from "@switchyard/standalone";
+import { applyConfig } from "./gateway-admin.ts";
 import { readConfig, readyRevision, waitForRevision, withRuntime } from "./gateway-config.ts";
 import type { Gateway, GatewayOptions, ServiceName } from "./gateway-form.ts";
-import { openStoreWriter } from "./gateway-store.ts";
 import { startNatsServer } from "./nats-server.ts";
 
 const LISTEN = { http: "127.0.0.1:0", rpc: "127.0.0.1:0", ops: "127.0.0.1:0" };
@@ -36,7 +35,7 @@ export async function startInProcess(options: GatewayOptions): Promise<Gateway> 
   let logs = "";
   const nodes: RunningNode[] = [];
   for (let replica = 0; replica < replicas; replica += 1) {
-    const logger = createLogger({ level: "debug", destination: { write: (line) => void (logs += line) } });
+    const logger = loggerTo((line) => void (logs += line));
     const node = await startNode({ config, path, services: ALL, logger, listenHint: () => "", ops: true });
     owner.defer(() => node.drain(STOP_GRACE_MS));
     nodes.push(node);
@@ -61,17 +60,30 @@ export async function startInProcess(options: GatewayOptions): Promise<Gateway> 
         await waitForRevision(ops, before + 1);
         return;
       }
-      const writer = await openStoreWriter(natsUrl);
-      try {
-        await waitForRevision(ops, await writer.apply(withRuntime(next, runtime)));
-      } finally {
-        await writer.close();
-      }
+      await waitForRevision(ops, await applyConfig(rpc, readConfig(withRuntime(next, runtime))));
     },
     kill: () => Promise.reject(new Error("one process cannot lose a service")),
     restart: () => Promise.reject(new Error("one process cannot restart a service")),
     stop,
     [Symbol.asyncDispose]: stop,
+  };
+}
+
+type Logger = NodeOptions["logger"];
+
+/** One JSON line per call, as the program's own logger writes them. */
+function loggerTo(write: (line: string) => void, bound: object = {}): Logger {
+  const at =
+    (level: string): Logger["info"] =>
+    (message, fields) =>
+      write(`${JSON.stringify({ level, ...bound, ...fields, message })}\n`);
+  return {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    child: (fields) => loggerTo(write, { ...bound, ...fields }),
+    flush: () => undefined,
   };
 }
 

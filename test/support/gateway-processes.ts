@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, startNode } from "@switchyard/testkit";
+import { startNode } from "@switchyard/testkit";
 import type { ManagedProcess } from "@switchyard/testkit";
 import { readConfig, waitForRevision, withRuntime } from "./gateway-config.ts";
 import type { Gateway, GatewayOptions, ServiceName } from "./gateway-form.ts";
 import { ownNats } from "./gateway-one-process.ts";
-import { openStoreWriter } from "./gateway-store.ts";
+import { applyConfig } from "./gateway-admin.ts";
 
 const MAIN = join(import.meta.dirname, "../../services/standalone/src/main.ts");
 const READY = /^ready /;
@@ -14,9 +14,9 @@ const START_WITHIN_MS = 30_000;
 
 interface Member {
   readonly service: ServiceName;
-  readonly http: number;
-  readonly rpc: number;
-  readonly ops: number;
+  readonly http: string;
+  readonly rpc: string;
+  readonly ops: string;
   readonly file: string;
   process: ManagedProcess;
 }
@@ -38,39 +38,39 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
       ready: READY,
       withinMs: START_WITHIN_MS,
     });
-  const launch = async (
-    service: ServiceName,
-    replica: number,
-    rpc: number,
-    peers: object,
-  ): Promise<Member> => {
-    const [http, ops] = [await freePort(), await freePort()];
-    const at = (port: number): string => `127.0.0.1:${port}`;
-    const runtime = {
-      ...options.runtime,
-      ...peers,
-      listen: { http: at(http), rpc: at(rpc), ops: at(ops) },
-      bus: { nats: { servers: [natsUrl] } },
-    };
-    const text = withRuntime(options.config, runtime);
-    readConfig(text);
+  const launch = async (service: ServiceName, replica: number, peers: object): Promise<Member> => {
     const file = join(folder, `${service}-${replica}.yaml`);
-    writeFileSync(file, text);
-    const member: Member = { service, http, rpc, ops, file, process: await start(service, file) };
+    const write = (listen: object): void => {
+      const runtime = { ...options.runtime, ...peers, listen, bus: { nats: { servers: [natsUrl] } } };
+      const text = withRuntime(options.config, runtime);
+      readConfig(text);
+      writeFileSync(file, text);
+    };
+    const any = "127.0.0.1:0";
+    write({ http: any, rpc: any, ops: any });
+    const process = await start(service, file);
+    const address = (name: string): string => new RegExp(` ${name}=(\\S+)`).exec(process.stdout)?.[1] ?? "";
+    const member: Member = {
+      service,
+      http: address("http"),
+      rpc: address("rpc"),
+      ops: address("ops"),
+      file,
+      process,
+    };
     owner.defer(async () => void (await member.process.stop(2_000)));
+    // A restart serves at the same addresses.
+    const again = (url: string): string => (url === "" ? any : new URL(url).host);
+    write({ http: again(member.http), rpc: again(member.rpc), ops: again(member.ops) });
     return member;
   };
-  const url = (port: number): string => `http://127.0.0.1:${port}`;
   const gateway = async (replica: number): Promise<Member[]> => {
-    const [router, forwarder, facade] = [await freePort(), await freePort(), await freePort()];
-    return Promise.all([
-      launch("router", replica, router, {}),
-      launch("forwarder", replica, forwarder, { router: { urls: [url(router)] } }),
-      launch("facade", replica, facade, { forwarder: { urls: [url(forwarder)] } }),
-    ]);
+    const router = await launch("router", replica, {});
+    const forwarder = await launch("forwarder", replica, { router: { urls: [router.rpc] } });
+    return [router, forwarder, await launch("facade", replica, { forwarder: { urls: [forwarder.rpc] } })];
   };
   const groups = await Promise.all([
-    freePort().then(async (rpc) => [await launch("health", 0, rpc, {})]),
+    launch("health", 0, {}).then((member) => [member]),
     ...Array.from({ length: replicas }, (_, replica) => gateway(replica)),
   ]);
   const members = groups.flat();
@@ -79,10 +79,10 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
     if (member === undefined) throw new Error(`there is no ${service} ${replica}`);
     return member;
   };
-  const facades = members.filter(({ service }) => service === "facade").map(({ http }) => url(http));
-  const ops = members.map((member) => url(member.ops));
+  const facades = members.filter(({ service }) => service === "facade").map(({ http }) => http);
+  const ops = members.map((member) => member.ops);
   // A facade works by no config.
-  const configured = members.filter(({ service }) => service !== "facade").map((member) => url(member.ops));
+  const configured = members.filter(({ service }) => service !== "facade").map((member) => member.ops);
   await waitForRevision(configured, 1);
   const kill = async (service: ServiceName, replica = 0): Promise<void> => {
     const { process } = of(service, replica);
@@ -92,7 +92,7 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
   };
   const kept = owner.move();
   const stop = (): Promise<void> => kept.disposeAsync();
-  const rpc = (service: ServiceName): string => url(of(service, 0).rpc);
+  const rpc = (service: ServiceName): string => of(service, 0).rpc;
   return {
     form: "four-processes",
     http: facades[0] as string,
@@ -101,12 +101,7 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
     ops,
     logs: () => [...ended, ...members.map(({ process }) => process.output)].join("\n"),
     apply: async (next) => {
-      const writer = await openStoreWriter(natsUrl);
-      try {
-        await waitForRevision(configured, await writer.apply(withRuntime(next, {})));
-      } finally {
-        await writer.close();
-      }
+      await waitForRevision(configured, await applyConfig(rpc("router"), readConfig(withRuntime(next, {}))));
     },
     kill,
     restart: async (service, replica = 0) => {

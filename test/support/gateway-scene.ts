@@ -146,7 +146,7 @@ export async function setScene(spec: SceneSpec): Promise<SceneSet> {
     ...Object.values(spec.groups ?? {}).flatMap(({ order }) => order),
   ]);
   const upstreams = new Map<UpstreamName, ScriptedProvider>();
-  for (const name of [...listed].sort()) upstreams.set(name, await createScriptedProvider(spec.upstream));
+  for (const name of [...listed].toSorted()) upstreams.set(name, await createScriptedProvider(spec.upstream));
   const names: SceneNames = { key: `ck-test-${tag}`, group: (name) => `${name}-${tag}` };
   const providers = [...upstreams].map(([name, { url }]) => {
     const own = { family: "openai_compatible", ...spec.providers?.[name] };
@@ -175,7 +175,7 @@ export async function setScene(spec: SceneSpec): Promise<SceneSet> {
     ),
   ];
   const secret = { sha256: createHash("sha256").update(names.key).digest("hex") };
-  const granted = ["g", ...Object.keys(spec.groups ?? {})].map(names.group);
+  const granted = ["g", ...Object.keys(spec.groups ?? {})].map((name) => names.group(name));
   const keys = [{ name: `key-${tag}`, secret, groups: granted }];
   return { upstreams, names, fragment: { providers, groups, keys } };
 }
