@@ -1,5 +1,4 @@
 import type { Socket } from "node:net";
-import { Code, ConnectError } from "@connectrpc/connect";
 import {
   contentLength,
   type Fields,
@@ -11,6 +10,7 @@ import {
   type RequestHead,
   writeParts,
 } from "@switchyard/http1";
+import { failure } from "../failure.ts";
 import type { Encoded } from "../wire/encode.ts";
 import { headerLine } from "../wire/metadata.ts";
 import { type OnError, refuse, type Responder, serve } from "./lean-handler.ts";
@@ -247,7 +247,7 @@ export class LeanConnection implements Responder, Flushable {
       // The rest of the body is not read, so nothing can follow it.
       this.#pending = undefined;
       this.#lastRequest = true;
-      refuse(route, this, new ConnectError("the request is too large", Code.ResourceExhausted));
+      refuse(route, this, failure("request_too_large", "the request is too large", { status: 413 }));
     } else serve(route, new FieldsSource(fields), body, this, this.#options.onError);
     return true;
   }

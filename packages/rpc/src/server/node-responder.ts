@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-import { Code, ConnectError } from "@connectrpc/connect";
 import { type Flushable, flushThisTurn, type Part } from "@switchyard/http1";
+import { failure } from "../failure.ts";
 import type { Encoded } from "../wire/encode.ts";
 import { type OnError, refuse, type Responder, serve } from "./lean-handler.ts";
 import type { Route } from "./route.ts";
@@ -28,7 +28,7 @@ export function serveNode(
     else if (!refused) {
       refused = true;
       pieces.length = 0;
-      refuse(route, to, new ConnectError("the request is too large", Code.ResourceExhausted));
+      refuse(route, to, failure("request_too_large", "the request is too large", { status: 413 }));
     }
   });
   request.on("end", () => {
