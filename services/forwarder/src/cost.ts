@@ -21,7 +21,9 @@ function unitPrice(usdPerMillion: number): number {
 
 /** A decimal without an exponent, as `x-ants-cost` has it (H2). */
 export function formatCost(usd: number): string {
-  const fixed = usd.toFixed(12);
+  // Beyond what a number holds exactly its last digits are noise.
+  const exact = usd * UNITS_PER_USD <= Number.MAX_SAFE_INTEGER;
+  const fixed = usd.toFixed(exact ? 12 : Math.max(0, 15 - usd.toFixed(0).length));
   return fixed.includes(".") ? fixed.replace(/\.?0+$/, "") : fixed;
 }
 
