@@ -15,6 +15,7 @@ interface Row {
 }
 
 const ONE: SceneSpec = { order: ["A"] };
+const MESSAGES = { path: "/v1/messages" };
 const EMBED = { path: "/v1/embeddings" };
 
 const ROWS: readonly Row[] = [
@@ -204,6 +205,50 @@ forEachForm("a refusal", { runtime: { max_body_bytes: 65_536 } }, (stage) => {
       error: { code: "invalid_api_key", type: "authentication_error", param: null },
     });
   });
+
+  const messages: readonly [string, number, string, (scene: Scene) => Promise<Reply>][] = [
+    [
+      "the key is unknown",
+      401,
+      "authentication_error",
+      (scene) => scene.ask({}, { ...MESSAGES, key: "ck-wrong" }),
+    ],
+    ["the body is cut", 400, "invalid_request_error", (scene) => scene.ask('{"model":', MESSAGES)],
+    [
+      "the group is not granted",
+      403,
+      "permission_error",
+      (scene) => scene.ask({ model: "nobody's" }, MESSAGES),
+    ],
+    [
+      "the body is over the limit",
+      413,
+      "request_too_large",
+      (scene) => scene.ask("x".repeat(70_000), MESSAGES),
+    ],
+    ["the method is wrong", 405, "invalid_request_error", (scene) => scene.get("/v1/messages")],
+    [
+      "there is no such path",
+      404,
+      "not_found_error",
+      (scene) => scene.ask({}, { path: "/v1/messages/nothing" }),
+    ],
+  ];
+
+  it.concurrent.for(messages)(
+    "BH-34 has Anthropic's shape under /v1/messages when %s (H3)",
+    async ([, status, type, ask]) => {
+      await using scene = await stage.scene();
+      const reply = await ask(scene);
+      expect(reply.status).toBe(status);
+      expect(reply.headers.get("content-type")).toBe("application/json");
+      expect(reply.json()).toMatchObject({
+        type: "error",
+        error: { type, message: expect.any(String) as string },
+        request_id: reply.headers.get("x-request-id"),
+      });
+    },
+  );
 
   it.concurrent("the key may come in any of its three headers", async () => {
     await using scene = await stage.scene();
