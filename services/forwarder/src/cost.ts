@@ -29,9 +29,14 @@ export function formatCost(usd: number): string {
 
 export function usageToWire(usage: TokenUsage): WireUsage {
   return create(TokenUsageSchema, {
-    input: BigInt(Math.round(usage.input)),
-    output: BigInt(Math.round(usage.output)),
-    cached: BigInt(Math.round(usage.cached)),
-    reasoning: BigInt(Math.round(usage.reasoning)),
+    input: count(usage.input),
+    output: count(usage.output),
+    cached: count(usage.cached),
+    reasoning: count(usage.reasoning),
   });
+}
+
+/** A provider may claim any number; one that no counter holds must not break whoever writes it down. */
+function count(tokens: number): bigint {
+  return BigInt(Math.min(Math.round(tokens), Number.MAX_SAFE_INTEGER));
 }

@@ -61,6 +61,15 @@ describe("x-ants-cost", () => {
     expect(failing.sink.header("x-ants-cost")).toBeUndefined();
   });
 
+  it("a provider that claims more tokens than can be counted breaks nothing", async () => {
+    const stage = createStage(attempt("a/m", { price: price(1, 1) }));
+    stage.ask();
+    stage.upstream.at(0).answer(200, OK.replace('"prompt_tokens":3', '"prompt_tokens":1e300'));
+    expect(stage.sink.ends).toBe(1);
+    await stage.close();
+    expect(stage.published.usage[0]?.usage?.input).toBe(BigInt(Number.MAX_SAFE_INTEGER));
+  });
+
   it("tells usage and cost once, to caller and ledgers alike", async () => {
     const stage = createStage(attempt("a/m"), attempt("b/m", { price: price(1.25, 10) }));
     stage.ask();
