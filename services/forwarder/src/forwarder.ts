@@ -5,7 +5,7 @@ import type {
   InferRequest,
   InferResponse,
 } from "@switchyard/proto/inference/v1/inference_service";
-import { failure } from "@switchyard/rpc";
+import { failure, readFailure } from "@switchyard/rpc";
 import type { Call, ServiceImpl, Sink } from "@switchyard/rpc";
 import type { Readiness } from "@switchyard/telemetry";
 import { Accounts } from "./accounts.ts";
@@ -37,7 +37,16 @@ export function createForwarder(deps: ForwarderDeps): Forwarder {
     accounts.use(applied.config);
   });
   return {
-    inference: { infer: (request, sink, call) => infer(run, request, sink, call) },
+    inference: {
+      infer: (request, sink, call) => {
+        try {
+          infer(run, request, sink, call);
+        } catch (error) {
+          recordRefusal(run, request, error);
+          throw error;
+        }
+      },
+    },
     readiness: () => ({
       ready: revision !== undefined,
       detail: { bus: bus.state, revision: revision ?? 0, providers_not_ready: accounts.notReady().length },
@@ -49,6 +58,13 @@ export function createForwarder(deps: ForwarderDeps): Forwarder {
       return deps.upstream.close();
     },
   };
+}
+
+/** A request that is refused before it runs has its log line too; path and text are the caller's, so they are left out. */
+function recordRefusal(deps: RunDeps, { requestId }: InferRequest, error: unknown): void {
+  const { status, code } = readFailure(error);
+  deps.metrics.refusal(code).inc();
+  deps.logger.info("request", { request: requestId, status, error: code });
 }
 
 function infer(deps: RunDeps, request: InferRequest, sink: Sink<InferResponse>, call: Call): void {

@@ -140,5 +140,13 @@ describe("requests that are no POST to an endpoint", () => {
     const stage = createStage(A);
     stage.ask({ method, path });
     expect(readFailure(stage.sink.failed).status).toBe(status);
+    expect(stage.logger.of("request")).toMatchObject([{ request: "req_1", status }]);
+  });
+
+  it("a body that is no JSON object is 400, and is not quoted", async () => {
+    const stage = createStage(A);
+    stage.ask({ body: `["${PROMPT}"` });
+    expect(readFailure(stage.sink.failed)).toMatchObject({ status: 400, code: "invalid_json" });
+    expect(await traces(stage)).not.toContain(PROMPT);
   });
 });
