@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { findKey, keyHashOf, outcomeFromWire, secretOf } from "@switchyard/cluster";
 import type { HealthReplica } from "@switchyard/cluster";
 import { decide, EMPTY_HISTORY } from "@switchyard/core";
-import type { ConfigSnapshot, Decided, History, RequestFacts } from "@switchyard/core";
+import type { CallerKey, ConfigSnapshot, Decided, History, RequestFacts } from "@switchyard/core";
+import type { Outcome as WireOutcome } from "@switchyard/proto/events/v1/events";
 import type {
   DecideRequest,
   DecideResponse,
@@ -40,11 +41,12 @@ export class Decider {
   decide(request: DecideRequest, call: Call): DecideResponse {
     const { health, ledger, seal } = this.#deps;
     const now = this.#deps.now();
-    if (request.outcomes.length > 0) health.observe(request.outcomes.map(outcomeFromWire));
     const keyHash = keyHashOf(secretOf(call.header("authorization")));
     const resumed = this.#resume(request, keyHash, now);
     const current = this.#config();
     const config = resumed === undefined ? current : (this.#deps.configs.at(resumed.revision) ?? current);
+    const key = findKey(config, keyHash);
+    if (request.outcomes.length > 0) this.#hear(request.outcomes, key);
     if (resumed !== undefined) this.#learn(resumed, request);
 
     const known: Known = {
@@ -56,7 +58,6 @@ export class Decider {
       history: resumed?.history ?? EMPTY_HISTORY,
     };
     const decisionId = randomUUID();
-    const key = findKey(config, keyHash);
     const decided = decide({
       config,
       health: health.snapshot,
@@ -124,6 +125,17 @@ export class Decider {
       });
     }
     return resumed;
+  }
+
+  /**
+   * B6: what the caller met lately. Nobody unknown is heard, and nobody about another project; a forwarder tells all it
+   * met with each request, so each project's news comes with its own requests.
+   */
+  #hear(outcomes: readonly WireOutcome[], key: CallerKey | undefined): void {
+    if (key === undefined) return;
+    const project = `${key.project}/`;
+    const own = outcomes.filter(({ group }) => group.startsWith(project));
+    this.#deps.health.observe(own.map(outcomeFromWire));
   }
 
   /** B6: what this router's own callers met counts here at once, also while the bus is away. */
