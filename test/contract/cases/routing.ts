@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { Endpoint } from "@switchyard/proto/config/v1/config";
 import { ErrorClass } from "@switchyard/proto/config/v1/policy";
@@ -8,7 +9,9 @@ import {
   RoutingService,
 } from "@switchyard/proto/routing/v1/routing_service";
 import type { DecideResponse } from "@switchyard/proto/routing/v1/routing_service";
+import { UnbenchRequestSchema } from "@switchyard/proto/health/v1/health_state_service";
 import { Code } from "@switchyard/rpc";
+import { eventually } from "@switchyard/testkit";
 import { expect } from "vitest";
 import { as, caught, expectInfo } from "../contract-case.ts";
 import type { MethodContract } from "../contract-case.ts";
@@ -22,6 +25,7 @@ interface Asked {
   readonly facts?: object;
   readonly continuation?: Uint8Array;
   readonly failed?: object;
+  readonly outcomes?: object[];
   readonly explain?: boolean;
 }
 
@@ -136,6 +140,36 @@ export const decideContract: MethodContract = {
         const error = await caught(() => decide(clients, { continuation }));
         expect(error.rawMessage).toContain("failed");
         expectInfo(error, "invalid_request", 400);
+      },
+    },
+    {
+      title: "B6: outcomes that ride along count at once, from a known key and within its project",
+      run: async (clients) => {
+        const fragile = { facts: { model: "fragile" } };
+        const outcomes = (project: string) => [
+          {
+            decisionId: randomUUID(),
+            group: `${project}/fragile`,
+            deployment: "a/m-a",
+            error: ErrorClass.SERVER_ERROR,
+            endedAtMs: BigInt(Date.now()),
+          },
+        ];
+        await decide(clients, { ...fragile, outcomes: outcomes("default") }, "nobody");
+        await decide(clients, { ...fragile, outcomes: outcomes("default") }, "");
+        expect(deploymentOf(await decide(clients, { ...fragile, outcomes: outcomes("other") }))).toBe(
+          "a/m-a",
+        );
+        expect(deploymentOf(await decide(clients, { ...fragile, outcomes: outcomes("default") }))).toBe(
+          "b/m-b",
+        );
+        const scope = {
+          target: { case: "deployment" as const, value: { group: "fragile", deployment: "a/m-a" } },
+        };
+        await clients.health.unbench(create(UnbenchRequestSchema, { scope }), as(KEYS.boss));
+        await eventually(async () => expect(deploymentOf(await decide(clients, fragile))).toBe("a/m-a"), {
+          every: 2,
+        });
       },
     },
     {
