@@ -64,6 +64,7 @@ describe("the command line", () => {
     ["router --config f --services facade", "--services"],
     ["validate", "FILE is missing"],
     ["explain --config f --key k", "--model is missing"],
+    ["explain --config f --key= --model m", "--key is empty"],
   ])("%j is wrong usage: one line, status 2", (line, message) => {
     const failure = failureOf(line);
     expect(failure.status).toBe(2);

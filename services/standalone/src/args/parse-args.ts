@@ -130,7 +130,9 @@ function workersOf(value: string | boolean | undefined): number {
 
 function required(command: string, values: Values, name: string): string {
   const value = text(values[name]);
-  if (value === undefined || value === "") throw usage(`--${name} is missing; usage: ${callOf(command)}`);
+  if (value === undefined) throw usage(`--${name} is missing; usage: ${callOf(command)}`);
+  // A variable that is not set, most likely.
+  if (value === "") throw usage(`--${name} is empty; usage: ${callOf(command)}`);
   return value;
 }
 

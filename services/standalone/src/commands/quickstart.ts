@@ -25,7 +25,8 @@ export async function quickstart(command: QuickstartCommand): Promise<void> {
   if (config === undefined) {
     throw new CommandError("the quickstart cannot serve", {
       status: EXIT.usage,
-      lines: faults.map(formatFault),
+      // The listeners are all that a user can have given, and as options.
+      lines: faults.map((fault) => formatFault(fault).replace(/^runtime\.listen\./u, "--")),
     });
   }
   const services = new Set(SERVICES);
