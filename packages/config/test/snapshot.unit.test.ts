@@ -89,7 +89,7 @@ describe("groups", () => {
       type: undefined,
       price: { input: 1.25, output: 10 },
       native: new Set(["chat", "embeddings"]),
-      translated: new Set(),
+      translated: new Set(["messages"]),
       scopes: { deployment: "d:default/chat:openai/GPT-5", model: "m:openai/GPT-5", provider: "p:openai" },
     });
   });

@@ -1,6 +1,8 @@
 export type { AnswerReading } from "./dialects/answer.ts";
 export type { CallerError, Dialect, StreamReader, StreamVerdict } from "./dialects/dialect.ts";
 export { dialectOf } from "./dialects/index.ts";
+export { readCountAnswer, readMessagesAnswer } from "./dialects/anthropic/answer.ts";
+export { MessagesStreamReader } from "./dialects/anthropic/messages-stream.ts";
 export { readChatAnswer, readEmbeddingsAnswer } from "./dialects/openai/answer.ts";
 export {
   type ChatStreamOptions,
@@ -27,6 +29,7 @@ export {
   type ProviderAccount,
   type ProviderRequest,
   type ProviderRequestInput,
+  type Wire,
 } from "./families/family.ts";
 export { FAMILIES } from "./families/index.ts";
 export { callerHeaders, UPSTREAM_REQUEST_ID } from "./families/response-headers.ts";
@@ -42,3 +45,10 @@ export {
 } from "./request/facts.ts";
 export { type BodyRewrite, rewriteBody } from "./request/rewrite.ts";
 export { readSessionKey } from "./request/session.ts";
+export {
+  type ExchangeInput,
+  type ExchangePlan,
+  planExchange,
+  type ReadAnswer,
+} from "./translate/exchange.ts";
+export { TranslationFault } from "./translate/fault.ts";

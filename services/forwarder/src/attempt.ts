@@ -1,13 +1,12 @@
-import type { BodyEndpoint, StreamReader, TokenUsage } from "@switchyard/providers";
+import type { ExchangePlan, StreamReader, TokenUsage } from "@switchyard/providers";
+import { ExchangeError } from "@switchyard/upstream";
 import type {
   Exchange,
-  ExchangeError,
   ExchangeHandler,
   ExchangeHead,
   ExchangeRequest,
   Upstream,
 } from "@switchyard/upstream";
-import { readAnswer, streamReaderFor } from "./answers.ts";
 import { exchangeFailure, providerFailure, streamFailure, timedOut, unusable } from "./attempt-failure.ts";
 import type { Answered, AttemptFailure } from "./attempt-failure.ts";
 import { concat, headerOf } from "./bytes.ts";
@@ -25,11 +24,8 @@ const ERROR_MS = 10_000;
 export interface AttemptPlan {
   readonly exchange: ExchangeRequest;
   readonly family: string;
-  readonly endpoint: BodyEndpoint;
-  /** Take the usage chunk that the caller did not ask for out of the stream (P4). */
-  readonly stripUsage: boolean;
-  /** The embedding format the caller asked for. */
-  readonly encodingFormat: "float" | "base64" | undefined;
+  /** How the provider's answer becomes the caller's. */
+  readonly answer: Pick<ExchangePlan, "translated" | "streamType" | "openStream" | "readAnswer">;
   readonly streams: boolean;
   readonly firstTokenTimeoutMs: number;
   /** Runs to the end of a response that does not stream (E5). */
@@ -141,13 +137,12 @@ export class Attempt implements ExchangeHandler {
       this.#boundTimer = this.#after(ERROR_MS, () => this.#cutError());
       return;
     }
-    const streams = /^\s*text\/event-stream\b/i.test(headerOf(head.headers, "content-type") ?? "");
-    if (!streams) {
+    if (!this.#isStream(head)) {
       this.#mode = "whole";
       this.#boundWhole();
     } else if (this.#plan.streams) {
       this.#mode = "stream";
-      this.#reader = streamReaderFor(this.#plan.endpoint, this.#plan.stripUsage);
+      this.#reader = this.#plan.answer.openStream();
       this.#boundTimer = this.#after(GATE_MS, () => this.#commit());
     } else {
       this.#exchange?.abort();
@@ -162,10 +157,7 @@ export class Attempt implements ExchangeHandler {
         return;
       case "whole":
         this.#hold(chunk);
-        if (this.#heldBytes > WHOLE_BYTES) {
-          this.#mode = "passing";
-          this.#commit();
-        }
+        if (this.#heldBytes > WHOLE_BYTES) this.#passOn();
         return;
       case "passing":
         this.#forward(chunk);
@@ -195,6 +187,8 @@ export class Attempt implements ExchangeHandler {
         this.#failWithAnswer();
         return;
       case "waiting":
+        this.#failed(exchangeFailure(new ExchangeError("before_headers"), undefined, false));
+        return;
       case "over":
         return;
     }
@@ -230,6 +224,22 @@ export class Attempt implements ExchangeHandler {
         this.#fault(error);
       }
     }, ms);
+  }
+
+  #isStream(head: ExchangeHead): boolean {
+    const type = headerOf(head.headers, "content-type") ?? "";
+    return type.split(";", 1)[0]?.trim().toLowerCase() === this.#plan.answer.streamType;
+  }
+
+  /** An answer too large to be held goes on unread, but for one that has to be told in other words. */
+  #passOn(): void {
+    if (this.#plan.answer.translated) {
+      this.#exchange?.abort();
+      this.#failed(unusable(this.#head, "the provider's answer is too large to be translated"));
+      return;
+    }
+    this.#mode = "passing";
+    this.#commit();
   }
 
   #onStreamData(chunk: Uint8Array): void {
@@ -272,11 +282,11 @@ export class Attempt implements ExchangeHandler {
   #onWhole(): void {
     const head = this.#head as ExchangeHead;
     const body = concat(this.#held, this.#heldBytes);
-    const answer = readAnswer(this.#plan.endpoint, body, this.#plan.encodingFormat);
+    const answer = this.#plan.answer.readAnswer(body);
     if (answer.kind === "error") {
       this.#failed(providerFailure(this.#answered, head, body, true));
-    } else if (answer.kind === "unusable") {
-      this.#failed(unusable(this.#head, answer.reason));
+    } else if (answer.kind === "invalid") {
+      this.#failed(unusable(this.#head, `the provider's answer can't be used: ${answer.reason}`));
     } else {
       this.#serving = true;
       this.#listener.onServe(head, answer);

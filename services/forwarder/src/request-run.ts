@@ -9,6 +9,7 @@ import type {
   DecideResponse,
   Refusal,
 } from "@switchyard/proto/routing/v1/routing_service";
+import { TranslationFault } from "@switchyard/providers";
 import type { BodyFacts } from "@switchyard/providers";
 import { Code, ConnectError, failure, readFailure, toConnectError } from "@switchyard/rpc";
 import type { Call, Sink } from "@switchyard/rpc";
@@ -71,6 +72,7 @@ export class RequestRun implements AttemptListener, DecisionListener {
   /** The last failure with an HTTP answer (E7). */
   #answered: AttemptFailure | undefined;
   #delay: NodeJS.Timeout | undefined;
+  #translated = false;
   #firstByteAt = 0;
   #status = 0;
   #over = false;
@@ -130,7 +132,8 @@ export class RequestRun implements AttemptListener, DecisionListener {
         this.#onNotReady();
         return;
       }
-      const plan = planAttempt(order, account, this.#request);
+      const plan = planAttempt(order, account, this.#request, this.#deps.now());
+      this.#translated = plan.answer.translated;
       this.#attempts += 1;
       this.#scope = new AttemptScope(
         this.#deps,
@@ -143,8 +146,15 @@ export class RequestRun implements AttemptListener, DecisionListener {
       this.#sink.onDrain(() => attempt.resume());
       attempt.start(this.#deps.upstream);
     } catch (error) {
-      this.onFault(error);
+      if (error instanceof TranslationFault) this.#onNotTranslatable(error);
+      else this.onFault(error);
     }
+  }
+
+  /** P2: the caller's to mend, so it is not tried elsewhere; an answer that another deployment gave before tells more (E7). */
+  #onNotTranslatable({ code, message, param }: TranslationFault): void {
+    if (this.#answered !== undefined) this.#giveAnswer(this.#answered);
+    else this.#fail(failure(code, message, { status: 400, metadata: { param } }));
   }
 
   #accountFor(order: AttemptOrder): Account | undefined {
@@ -161,7 +171,8 @@ export class RequestRun implements AttemptListener, DecisionListener {
     const order = this.#order as AttemptOrder;
     const { deployment } = order;
     const { status } = head;
-    const headers = servedHeaders(head.headers);
+    const told = facts === undefined ? "stream" : "whole";
+    const headers = servedHeaders(head.headers, this.#translated ? told : undefined);
     const ms = this.#scope?.ms ?? 0;
     const served = { deployment, outcome: "ok", ms, status, error: undefined, message: undefined } as const;
     headers.push("x-ants-attempts", this.#log.header(served));

@@ -53,9 +53,9 @@ export const REFERENCES: readonly Row[] = [
   ],
   [
     "R11 family not served yet",
-    provider({ family: "anthropic" }),
+    provider({ family: "bedrock" }),
     "providers[0].family",
-    "available are openai, azure_openai, openai_compatible",
+    "available are openai, azure_openai, anthropic, openai_compatible",
   ],
   [
     "strategy not served yet",

@@ -16,7 +16,7 @@ export interface Capabilities extends EndpointReach {
   readonly served: readonly Endpoint[];
 }
 
-const OPENAI_SERVED: readonly Endpoint[] = ["chat", "embeddings"];
+const OPENAI_SERVED: readonly Endpoint[] = ["chat", "embeddings", "messages"];
 
 /** The table of providers.md. */
 export const CAPABILITIES = {
@@ -39,7 +39,7 @@ export const CAPABILITIES = {
     translated: ["chat"],
     claude: undefined,
     storesResponses: false,
-    served: [],
+    served: ["messages", "count_tokens", "chat"],
   },
   bedrock: {
     native: [],
@@ -81,7 +81,7 @@ export const CAPABILITIES = {
     translated: ["messages"],
     claude: undefined,
     storesResponses: false,
-    served: OPENAI_SERVED,
+    served: [...OPENAI_SERVED, "count_tokens"],
   },
 } as const satisfies Readonly<Record<string, Capabilities>>;
 

@@ -8,11 +8,21 @@ export interface ProviderAccount {
   readonly apiVersion?: string | undefined;
   readonly organization?: string | undefined;
   readonly project?: string | undefined;
+  /** What the account serves itself, where that differs from its family. */
+  readonly endpoints?: readonly Endpoint[] | undefined;
 }
+
+/** What is spoken on the wire: an endpoint of ours where a family has it itself, else an API of the family's own. */
+export type Wire = Endpoint | "converse" | "generate_content";
 
 /** One attempt's request, before it has an address. */
 export interface ProviderRequestInput {
-  readonly endpoint: Endpoint;
+  /** What the family speaks, as its `wireOf` said. */
+  readonly endpoint: Wire;
+  /** The caller spoke another dialect, so headers of that dialect say nothing here. Absent means no. */
+  readonly translated?: boolean | undefined;
+  /** The answer is to stream: some APIs have a path of its own for that. Absent means no. */
+  readonly stream?: boolean | undefined;
   readonly account: ProviderAccount;
   /** The provider's name of the model. */
   readonly model: string;
@@ -43,6 +53,12 @@ export interface ProviderRequest {
 /** How a provider family is called. Its folder has the same files as every other's. */
 export interface Family {
   readonly name: FamilyName;
+  /** What a caller's endpoint is served by: the endpoint itself, or what it is translated to (R5). Throws a {@link FamilyError} for neither. */
+  wireOf(asked: {
+    readonly endpoint: Endpoint;
+    readonly account: ProviderAccount;
+    readonly model: string;
+  }): Wire;
   /** Throws a {@link FamilyError} for an endpoint that the family does not serve, or an account without an address. */
   buildRequest(input: ProviderRequestInput): ProviderRequest;
 }

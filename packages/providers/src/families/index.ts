@@ -1,3 +1,4 @@
+import { family as anthropic } from "./anthropic/family.ts";
 import { family as azureOpenAi } from "./azure-openai/family.ts";
 import type { FamilyName } from "./capabilities.ts";
 import type { Family } from "./family.ts";
@@ -6,5 +7,5 @@ import { family as openAi } from "./openai/family.ts";
 
 /** The families that can be called; `CAPABILITIES` lists all that a config may name. */
 export const FAMILIES: ReadonlyMap<FamilyName, Family> = new Map(
-  [openAi, azureOpenAi, openAiCompatible].map((family) => [family.name, family]),
+  [openAi, azureOpenAi, anthropic, openAiCompatible].map((family) => [family.name, family]),
 );

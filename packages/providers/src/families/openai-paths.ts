@@ -1,8 +1,8 @@
 import type { Endpoint } from "@switchyard/core";
-import { FamilyError } from "./family.ts";
+import { FamilyError, type ProviderAccount, type Wire } from "./family.ts";
 
 /** Path of an endpoint below the root of an API that is OpenAI's or like it. */
-export function openAiPath(endpoint: Endpoint): string {
+export function openAiPath(endpoint: Wire): string {
   switch (endpoint) {
     case "chat":
       return "/chat/completions";
@@ -13,4 +13,10 @@ export function openAiPath(endpoint: Endpoint): string {
     default:
       throw new FamilyError(`the provider's family has no endpoint ${endpoint}`);
   }
+}
+
+/** Messages are told as chat, where the account does not serve them itself. */
+export function openAiWire(asked: { readonly endpoint: Endpoint; readonly account: ProviderAccount }): Wire {
+  const isOwn = asked.account.endpoints?.includes("messages") === true;
+  return asked.endpoint === "messages" && !isOwn ? "chat" : asked.endpoint;
 }

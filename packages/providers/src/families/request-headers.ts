@@ -48,6 +48,27 @@ export function requestHeaders(callerHeaders: readonly string[], own: readonly s
   return headers;
 }
 
+/** Headers that belong to one vendor's dialect. */
+const DIALECT_PREFIXES: readonly string[] = ["anthropic-", "openai-"];
+
+/**
+ * The caller's headers that an exchange may use: where the provider speaks another dialect than the caller, without those of any dialect
+ * but `own`, the provider's.
+ */
+export function callerHeadersOf(
+  input: { readonly callerHeaders: readonly string[]; readonly translated?: boolean | undefined },
+  own?: string,
+): readonly string[] {
+  if (input.translated !== true) return input.callerHeaders;
+  const kept: string[] = [];
+  for (let place = 0; place + 1 < input.callerHeaders.length; place += 2) {
+    const name = (input.callerHeaders[place] as string).toLowerCase();
+    if (DIALECT_PREFIXES.some((prefix) => prefix !== own && name.startsWith(prefix))) continue;
+    kept.push(name, input.callerHeaders[place + 1] as string);
+  }
+  return kept;
+}
+
 function isSent(name: string): boolean {
   if (NOT_SENT.has(name)) return false;
   for (const prefix of NOT_SENT_PREFIXES) {

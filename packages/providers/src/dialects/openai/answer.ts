@@ -1,10 +1,11 @@
+import { isFilled } from "../../json/filled.ts";
 import { KeyTable } from "../../json/key-table.ts";
 import { KeySlots, readString, scanDocument } from "../../json/scan.ts";
 import { encodeUtf8, rangeEquals } from "../../json/text.ts";
 import { skipSpace } from "../../json/skip.ts";
 import type { AnswerReading } from "../answer.ts";
 import { readOpenAiUsage } from "../usage.ts";
-import { isFilled, isObject } from "./chunk.ts";
+import { isObject } from "./chunk.ts";
 
 const ANSWER_KEYS = new KeyTable(["choices", "data", "error", "object", "model", "usage"]);
 const CHOICES = 0;

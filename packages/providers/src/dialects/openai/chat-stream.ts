@@ -1,9 +1,11 @@
+import { isFilled } from "../../json/filled.ts";
 import { copyRange, encodeUtf8, rangeEquals } from "../../json/text.ts";
 import { readString } from "../../json/scan.ts";
 import { skipSpace } from "../../json/skip.ts";
 import { type Edit, splice } from "../../json/splice.ts";
 import type { SseEvent } from "../../sse/event.ts";
 import { SseFramer } from "../../sse/framer.ts";
+import { PassThrough } from "../../sse/pass-through.ts";
 import type { StreamReader, StreamVerdict } from "../dialect.ts";
 import { readOpenAiUsage, type TokenUsage } from "../usage.ts";
 import {
@@ -12,7 +14,6 @@ import {
   chunk,
   isChatChunk,
   isErrorChunk,
-  isFilled,
   isObject,
   MODEL,
   readChoices,
@@ -46,15 +47,11 @@ export class ChatStreamReader implements StreamReader {
 
   readonly #stripUsage: boolean;
   readonly #framer: SseFramer;
+  readonly #passed = new PassThrough();
   readonly #reading: ChoicesReading = { useful: false, finished: false, usageStart: 0, usageEnd: 0 };
   #usage: Uint8Array | undefined;
   #sawData = false;
   #ending = false;
-  #out: Uint8Array[] = [];
-  // The run of bytes in a row that go on together.
-  #run: Uint8Array | undefined;
-  #runStart = 0;
-  #runEnd = 0;
 
   constructor(options: ChatStreamOptions) {
     this.#stripUsage = options.stripUsage;
@@ -67,16 +64,16 @@ export class ChatStreamReader implements StreamReader {
 
   push(bytes: Uint8Array, out: Uint8Array[]): void {
     if (this.failure !== undefined) return;
-    this.#out = out;
+    this.#passed.open(out);
     if (!this.#framer.push(bytes)) this.overflowed = true;
-    this.#flush();
+    this.#passed.flush();
   }
 
   finish(out: Uint8Array[]): StreamVerdict {
-    this.#out = out;
+    this.#passed.open(out);
     this.#ending = true;
     if (this.failure === undefined) this.#framer.finish();
-    this.#flush();
+    this.#passed.flush();
     if (this.failure !== undefined || this.overflowed) return "cut";
     if (!this.#sawData) return "empty";
     if (!this.committed) return this.done ? "empty" : "cut";
@@ -87,7 +84,7 @@ export class ChatStreamReader implements StreamReader {
     if (this.failure !== undefined) return;
     if (event.dataLines === 0) {
       // Of an end that was cut off nothing is lost when it held no data.
-      if (!this.#ending) this.#forward(event);
+      if (!this.#ending) this.#passed.forward(event);
       return;
     }
     if (event.dataLines === 1) {
@@ -112,7 +109,7 @@ export class ChatStreamReader implements StreamReader {
         this.#sawData = true;
       }
       // Data that is no JSON and was cut off is no event: a parser would choke on it.
-      if (isDone || !this.#ending) this.#forward(event);
+      if (isDone || !this.#ending) this.#passed.forward(event);
       return;
     }
     this.#sawData = true;
@@ -132,11 +129,11 @@ export class ChatStreamReader implements StreamReader {
 
     if (isFilled(bytes, chunk, CHOICES)) {
       this.#readChoices(bytes, hasUsage);
-      this.#forward(event);
+      this.#passed.forward(event);
     } else if (hasUsage && this.#stripUsage) {
-      this.#flush();
+      this.#passed.flush();
     } else if (chunk.has(CHOICES) ? bytes[chunk.start(CHOICES)] === OPEN_BRACKET : !isChatChunk(bytes)) {
-      this.#forward(event);
+      this.#passed.forward(event);
     } else {
       this.#forwardWithChoices(event, bytes, start);
     }
@@ -158,32 +155,13 @@ export class ChatStreamReader implements StreamReader {
     const inPlace = bytes === event.bytes;
     const from = inPlace ? event.start : 0;
     const edit = choicesEdit(bytes, start, from);
-    this.#flush();
     if (inPlace) {
-      this.#out.push(splice(bytes.subarray(event.start, event.end), [edit]));
+      this.#passed.write(splice(bytes.subarray(event.start, event.end), [edit]));
       return;
     }
     // Line feeds can only stand between the tokens of valid JSON, so blanks do as well.
     const json = splice(bytes, [edit]).map((byte) => (byte === 0x0a ? 0x20 : byte));
-    this.#out.push(encodeUtf8("data: "), json, encodeUtf8("\n\n"));
-  }
-
-  #forward(event: SseEvent): void {
-    if (this.#run === event.bytes && this.#runEnd === event.start) {
-      this.#runEnd = event.end;
-      return;
-    }
-    this.#flush();
-    this.#run = event.bytes;
-    this.#runStart = event.start;
-    this.#runEnd = event.end;
-  }
-
-  #flush(): void {
-    if (this.#run === undefined) return;
-    const whole = this.#runStart === 0 && this.#runEnd === this.#run.length;
-    this.#out.push(whole ? this.#run : this.#run.subarray(this.#runStart, this.#runEnd));
-    this.#run = undefined;
+    this.#passed.write(encodeUtf8("data: "), json, encodeUtf8("\n\n"));
   }
 }
 

@@ -1,11 +1,10 @@
 import { KeyTable } from "../../json/key-table.ts";
+import { isFilled } from "../../json/filled.ts";
 import { KeySlots, scanObject } from "../../json/scan.ts";
 import { skipSpace } from "../../json/skip.ts";
 import { encodeUtf8, rangeEquals } from "../../json/text.ts";
 
 const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
-const QUOTE = 0x22;
 
 const CHUNK_KEYS = new KeyTable(["object", "choices", "usage", "error", "model"]);
 export const OBJECT = 0;
@@ -49,24 +48,6 @@ export function scanChunk(bytes: Uint8Array, start: number, end: number): boolea
   const open = skipSpace(bytes, start, end);
   const close = scanObject(bytes, open, end, CHUNK_KEYS, chunkSlots);
   return close >= 0 && close <= end && skipSpace(bytes, close, end) === end;
-}
-
-/** Whether the value of a key says something: not null, false, 0, empty text, empty list or empty object. */
-export function isFilled(bytes: Uint8Array, slots: KeySlots, key: number): boolean {
-  if (!slots.has(key)) return false;
-  const start = slots.start(key);
-  switch (bytes[start]) {
-    case QUOTE:
-      return slots.end(key) - start > 2;
-    case OPEN_BRACE:
-    case OPEN_BRACKET:
-      return skipSpace(bytes, start + 1, slots.end(key)) < slots.end(key) - 1;
-    case 0x6e:
-    case 0x66:
-      return false;
-    default:
-      return slots.end(key) - start > 1 || bytes[start] !== 0x30;
-  }
 }
 
 /** Whether the chunk is an error: `error` says something, or it is an error object itself (vLLM). */

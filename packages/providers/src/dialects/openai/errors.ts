@@ -1,6 +1,6 @@
 import { decodeUtf8, encodeUtf8 } from "../../json/text.ts";
 import type { CallerError, Dialect } from "../dialect.ts";
-import { hasErrorMessage, readProviderError } from "../provider-error.ts";
+import { hasErrorMessage, isAnthropicError, readProviderError } from "../provider-error.ts";
 
 /** OpenAI's `error.type` for a status and code (contracts section 3). */
 export function openAiErrorType(status: number, code: string | null): string {
@@ -21,6 +21,11 @@ function providerError(status: number, body: Uint8Array): string {
   return JSON.stringify({ error: { message, type: type ?? openAiErrorType(status, code), code, param } });
 }
 
+/** An Anthropic error has a message in the same place, but not the fields beside it that clients of this dialect read. */
+function isOwnForm(body: Uint8Array): boolean {
+  return hasErrorMessage(body) && !isAnthropicError(body);
+}
+
 function eventOf(json: string): Uint8Array {
   return encodeUtf8(`data: ${json}\n\n`);
 }
@@ -35,11 +40,11 @@ export const openAiDialect: Dialect = {
     return eventOf(ownError(error));
   },
   providerErrorBody(status, body) {
-    return hasErrorMessage(body) ? body : encodeUtf8(providerError(status, body));
+    return isOwnForm(body) ? body : encodeUtf8(providerError(status, body));
   },
   providerErrorEvent(status, data) {
     // A chunk that carries an error beside its choices goes on as an error alone: clients look for nothing else in it.
-    const error = hasErrorMessage(data)
+    const error = isOwnForm(data)
       ? (JSON.parse(decodeUtf8(data, 0, data.length)) as { readonly error: object }).error
       : undefined;
     if (error === undefined) return eventOf(providerError(status, data));

@@ -1,6 +1,5 @@
-import type { Endpoint } from "@switchyard/core";
 import { type BaseUrl, baseUrlOf, nativeUrlPath, withQuery } from "../base-url.ts";
-import type { ProviderRequestInput } from "../family.ts";
+import type { ProviderRequestInput, Wire } from "../family.ts";
 import { openAiPath } from "../openai-paths.ts";
 
 /** Where the request goes: the v1 API, or with a dated `api_version` the deployment's own path. */
@@ -30,7 +29,7 @@ function isVersionOne(base: BaseUrl, version: string): boolean {
 }
 
 /** Responses take the model from the body alone. */
-function hasDeploymentPath(endpoint: Endpoint): boolean {
+function hasDeploymentPath(endpoint: Wire): boolean {
   return endpoint !== "responses";
 }
 

@@ -1,16 +1,18 @@
 import type { Family } from "../family.ts";
-import { requestHeaders } from "../request-headers.ts";
+import { openAiWire } from "../openai-paths.ts";
+import { callerHeadersOf, requestHeaders } from "../request-headers.ts";
 import { addressOf } from "./address.ts";
 
 /** Azure OpenAI. */
 export const family: Family = {
   name: "azure_openai",
+  wireOf: openAiWire,
   buildRequest(input) {
     const own = input.secret === undefined ? [] : authHeader(input.secret);
     return {
       method: "POST",
       ...addressOf(input),
-      headers: requestHeaders(input.callerHeaders, own),
+      headers: requestHeaders(callerHeadersOf(input), own),
       body: input.body,
     };
   },

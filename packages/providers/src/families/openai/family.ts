@@ -1,12 +1,14 @@
 import type { Family, ProviderAccount } from "../family.ts";
-import { requestHeaders } from "../request-headers.ts";
+import { openAiWire } from "../openai-paths.ts";
+import { callerHeadersOf, requestHeaders } from "../request-headers.ts";
 import { addressOf } from "./address.ts";
 
 /** OpenAI itself. */
 export const family: Family = {
   name: "openai",
+  wireOf: openAiWire,
   buildRequest(input) {
-    const headers = requestHeaders(input.callerHeaders, ownHeaders(input.account, input.secret));
+    const headers = requestHeaders(callerHeadersOf(input), ownHeaders(input.account, input.secret));
     return { method: "POST", ...addressOf(input), headers, body: input.body };
   },
 };

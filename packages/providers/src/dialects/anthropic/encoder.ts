@@ -1,0 +1,213 @@
+import { isJsonObject, type Json, type JsonObject, parseJsonText } from "../../json/lossless.ts";
+import type { AnswerEvent, FinishReason } from "../../neutral/events.ts";
+import { type AnswerContext, AnswerFault, type StreamEncoder } from "../../translate/format.ts";
+import type { TokenUsage } from "../usage.ts";
+import { BlockQueue, event as write } from "./block-queue.ts";
+
+const REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: "end_turn",
+  stop_sequence: "stop_sequence",
+  length: "max_tokens",
+  tool_calls: "tool_use",
+  refusal: "refusal",
+  pause: "pause_turn",
+};
+
+/** Writes events as a stream of Anthropic's messages endpoint. Its callers can't ask for more than one choice, so only the first is told. */
+export class MessagesStreamEncoder implements StreamEncoder {
+  readonly #context: AnswerContext;
+  readonly #blocks = new BlockQueue();
+  readonly #others: Json[] = [];
+  #started = false;
+  #usage: TokenUsage | undefined;
+  #finish: Extract<AnswerEvent, { readonly type: "finish" }> | undefined;
+
+  constructor(context: AnswerContext) {
+    this.#context = context;
+  }
+
+  encode(event: AnswerEvent): string {
+    switch (event.type) {
+      case "start":
+        return this.#start(event.id, event.model);
+      case "ping":
+        return write("ping", {});
+      case "usage":
+        this.#usage = event.usage;
+        return "";
+      case "end":
+        return this.#start() + this.#end();
+      default:
+        return event.choice === 0 ? this.#start() + this.#take(event) : "";
+    }
+  }
+
+  /** Clients give up on a silent stream, and a provider that sends no pings may be slow to think: the first one is ours. */
+  #start(id?: string, model?: string): string {
+    if (this.#started) return "";
+    this.#started = true;
+    const message = {
+      ...envelope(id ?? this.#context.requestId, model ?? this.#context.model),
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: this.#usage === undefined ? { input_tokens: 0, output_tokens: 0 } : writeUsage(this.#usage),
+    };
+    return write("message_start", { message }) + write("ping", {});
+  }
+
+  #take(event: Extract<AnswerEvent, { readonly choice: number }>): string {
+    switch (event.type) {
+      case "text":
+      case "refusal":
+        return (
+          this.#within("text", { type: "text", text: "" }) +
+          this.#blocks.append({ type: "text_delta", text: event.text })
+        );
+      case "thinking":
+        return this.#think() + this.#blocks.append({ type: "thinking_delta", thinking: event.text });
+      case "signature":
+        return (
+          this.#think() +
+          this.#blocks.append({ type: "signature_delta", signature: event.signature }) +
+          this.#blocks.end()
+        );
+      case "redacted":
+        return (
+          this.#blocks.begin("redacted_thinking", { type: "redacted_thinking", data: event.data }) +
+          this.#blocks.end()
+        );
+      case "tool_start": {
+        const { id, name, call } = event;
+        return this.#blocks.begin("tool_use", { type: "tool_use", id, name, input: {} }, call);
+      }
+      case "tool_args":
+        return this.#blocks.appendInput(event.call, event.json);
+      case "tool_end":
+        return this.#blocks.end(event.call);
+      case "other":
+        this.#others.push(event.value);
+        return "";
+      case "finish":
+        this.#finish = event;
+        return this.#blocks.endAll();
+    }
+  }
+
+  #think(): string {
+    return this.#within("thinking", { type: "thinking", thinking: "", signature: "" });
+  }
+
+  #within(kind: "text" | "thinking", start: JsonObject): string {
+    return this.#blocks.lastKind === kind ? "" : this.#blocks.begin(kind, start);
+  }
+
+  #end(): string {
+    const delta = stopFields(this.#finish);
+    const usage = this.#usage === undefined ? { output_tokens: 0 } : writeUsage(this.#usage);
+    const others = this.#others.length > 0 ? this.#others : undefined;
+    return (
+      this.#blocks.endAll() +
+      write("message_delta", { delta, usage, provider_specific: others }) +
+      write("message_stop", {})
+    );
+  }
+}
+
+interface Gathered {
+  /** Grown in place. */
+  readonly blocks: { type: string; [key: string]: Json | undefined }[];
+  readonly inputs: Map<number, { readonly block: { [key: string]: Json | undefined }; json: string }>;
+}
+
+/** Writes events as one message. */
+export function encodeMessage(events: readonly AnswerEvent[], context: AnswerContext): Json {
+  const gathered: Gathered = { blocks: [], inputs: new Map() };
+  const others: Json[] = [];
+  let head: JsonObject = envelope(context.requestId, context.model);
+  let finish: Extract<AnswerEvent, { readonly type: "finish" }> | undefined;
+  let usage: TokenUsage | undefined;
+  for (const event of events) {
+    if (event.type === "start") head = envelope(event.id ?? context.requestId, event.model ?? context.model);
+    else if (event.type === "usage") usage = event.usage;
+    else if (event.type === "ping" || event.type === "end" || event.choice !== 0) continue;
+    else if (event.type === "finish") finish = event;
+    else if (event.type === "other") others.push(event.value);
+    else gather(gathered, event);
+  }
+  for (const { block, json } of gathered.inputs.values()) block["input"] = readInput(json);
+  return {
+    ...head,
+    content: gathered.blocks,
+    ...stopFields(finish),
+    usage: usage === undefined ? { input_tokens: 0, output_tokens: 0 } : writeUsage(usage),
+    provider_specific: others.length > 0 ? others : undefined,
+  };
+}
+
+function gather(
+  { blocks, inputs }: Gathered,
+  event: Exclude<Extract<AnswerEvent, { readonly choice: number }>, { readonly type: "finish" | "other" }>,
+): void {
+  const last = blocks.at(-1);
+  switch (event.type) {
+    case "text":
+    case "refusal":
+      if (last?.type === "text") last["text"] = (last["text"] as string) + event.text;
+      else blocks.push({ type: "text", text: event.text });
+      return;
+    case "thinking":
+      if (last?.type === "thinking" && last["signature"] === "")
+        last["thinking"] = (last["thinking"] as string) + event.text;
+      else blocks.push({ type: "thinking", thinking: event.text, signature: "" });
+      return;
+    case "signature":
+      if (last?.type === "thinking") last["signature"] = event.signature;
+      else blocks.push({ type: "thinking", thinking: "", signature: event.signature });
+      return;
+    case "redacted":
+      blocks.push({ type: "redacted_thinking", data: event.data });
+      return;
+    case "tool_start": {
+      const block = { type: "tool_use", id: event.id, name: event.name, input: {} };
+      blocks.push(block);
+      inputs.set(event.call, { block, json: "" });
+      return;
+    }
+    case "tool_args": {
+      const open = inputs.get(event.call);
+      if (open !== undefined) open.json += event.json;
+      return;
+    }
+    case "tool_end":
+  }
+}
+
+function readInput(json: string): JsonObject {
+  if (json.trim() === "") return {};
+  const input = parseJsonText(json);
+  if (!isJsonObject(input)) throw new AnswerFault("a tool call's arguments are no JSON object");
+  return input;
+}
+
+function envelope(id: string, model: string): JsonObject {
+  return { id, type: "message", role: "assistant", model };
+}
+
+function stopFields(finish: Extract<AnswerEvent, { readonly type: "finish" }> | undefined): JsonObject {
+  return {
+    stop_reason: REASONS[finish?.reason ?? "stop"],
+    stop_sequence: finish?.reason === "stop_sequence" ? (finish.stopSequence ?? null) : null,
+  };
+}
+
+/** Usage in Anthropic's words, which count beside the input what a cache gave and took. */
+export function writeUsage(usage: TokenUsage): JsonObject {
+  const cacheWritten = usage.cacheWritten ?? 0;
+  return {
+    input_tokens: Math.max(0, usage.input - usage.cached - cacheWritten),
+    cache_creation_input_tokens: cacheWritten,
+    cache_read_input_tokens: usage.cached,
+    output_tokens: usage.output,
+  };
+}

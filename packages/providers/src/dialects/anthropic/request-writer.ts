@@ -1,0 +1,183 @@
+import { decodeBase64 } from "../../json/base64.ts";
+import { type Json, type JsonObject, numberOf } from "../../json/lossless.ts";
+import { decodeUtf8 } from "../../json/text.ts";
+import type {
+  Block,
+  JsonNumber,
+  NeutralRequest,
+  Source,
+  TextBlock,
+  Tool,
+  Turn,
+} from "../../neutral/request.ts";
+import { notTranslatable } from "../../translate/fault.ts";
+import { Fields } from "../../translate/fields.ts";
+import type { Target } from "../../translate/format.ts";
+import { writeThinking } from "./thinking-wish.ts";
+
+/** Writes a body of Anthropic's messages endpoint. */
+export function writeMessagesRequest(request: NeutralRequest, target: Target): Json {
+  const { format } = request;
+  if (format?.kind === "json")
+    throw notTranslatable("response_format", "JSON without a schema can't be asked for there");
+  const extras = new Fields(request.extras, "");
+  const cacheControl = extras.take("cache_control");
+  extras.refuseRest("it has no counterpart there");
+  const maxTokens = request.maxTokens ?? defaultMaxTokens(target.model);
+  const { thinking, effort } = writeThinking(request, target.model, numberOf(maxTokens));
+  const system = [...request.system, ...request.turns.flatMap(systemBlocks)].filter(
+    ({ text }) => text !== "",
+  );
+  return {
+    model: target.model,
+    max_tokens: maxTokens,
+    system: system.length > 0 ? system.map(writeText) : undefined,
+    messages: writeTurns(request.turns),
+    temperature: writeTemperature(request.temperature),
+    top_p: request.topP,
+    top_k: request.topK,
+    stop_sequences: request.stop.length > 0 ? request.stop : undefined,
+    tools: request.tools.length > 0 ? request.tools.map(writeTool) : undefined,
+    tool_choice: request.tools.length > 0 ? writeToolChoice(request) : undefined,
+    thinking,
+    output_config:
+      format === undefined && effort === undefined
+        ? undefined
+        : {
+            format: format === undefined ? undefined : { type: "json_schema", schema: format.schema },
+            effort,
+          },
+    metadata: request.user === undefined ? undefined : { user_id: request.user },
+    service_tier: request.serviceTier === "standard" ? "standard_only" : undefined,
+    cache_control: cacheControl,
+    stream: request.stream || undefined,
+  };
+}
+
+/** The API needs a bound; chat's callers often give none. This is the most that every model of the age can say. */
+function defaultMaxTokens(model: string): number {
+  if (/claude-(?:2|instant|3-(?:opus|sonnet|haiku))/u.test(model)) return 4096;
+  return /claude-3-5/u.test(model) ? 8192 : 32_000;
+}
+
+/** Chat goes to 2, this API to 1. */
+function writeTemperature(temperature: JsonNumber | undefined): JsonNumber | undefined {
+  return temperature !== undefined && numberOf(temperature) > 1 ? 1 : temperature;
+}
+
+/** Instructions between turns have no place of their own, so they join those before: their weight counts for more than their place. */
+function systemBlocks(turn: Turn): readonly TextBlock[] {
+  return turn.role === "system" ? (turn.blocks as readonly TextBlock[]) : [];
+}
+
+/** Turns of one role in a row become one: results of tools must stand in the message after their calls. */
+function writeTurns(turns: readonly Turn[]): Json[] {
+  const messages: { readonly role: string; readonly content: Json[] }[] = [];
+  for (const { role, blocks } of turns) {
+    if (role === "system") continue;
+    const content = blocks.flatMap(writeBlock);
+    const last = messages.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else if (content.length > 0) messages.push({ role, content });
+  }
+  return messages;
+}
+
+function writeText(block: TextBlock): JsonObject {
+  return { type: "text", text: block.text, cache_control: block.cacheControl };
+}
+
+function writeBlock(block: Block): JsonObject[] {
+  const cache = { cache_control: block.cacheControl };
+  switch (block.kind) {
+    case "text":
+      // The API refuses empty text.
+      return block.text === "" ? [] : [writeText(block)];
+    case "image":
+      return [{ type: "image", source: writeSource(block.source), ...cache }];
+    case "document":
+      return [
+        {
+          type: "document",
+          source: writeDocumentSource(block.source),
+          title: block.title,
+          citations: block.cited ? { enabled: true } : undefined,
+          ...cache,
+        },
+      ];
+    case "thinking":
+      // Unsigned thinking, which another vendor's model thought, would make the API refuse the conversation.
+      return block.signature === undefined
+        ? []
+        : [{ type: "thinking", thinking: block.text, signature: block.signature }];
+    case "redacted":
+      return [{ type: "redacted_thinking", data: block.data }];
+    case "tool_call":
+      return [{ type: "tool_use", id: toolId(block.id), name: block.name, input: block.input, ...cache }];
+    case "tool_result":
+      return [
+        {
+          type: "tool_result",
+          tool_use_id: toolId(block.id),
+          content: block.content.flatMap(writeBlock),
+          is_error: block.isError || undefined,
+          ...cache,
+        },
+      ];
+    case "audio":
+      throw notTranslatable(block.path, "audio can't be heard there");
+    case "other":
+      throw notTranslatable(block.path, `a '${block.type}' block has no counterpart there`);
+  }
+}
+
+/** The API takes no other characters in ids; a call and its result change alike. */
+function toolId(id: string): string {
+  return id.replace(/[^a-zA-Z0-9_-]/gu, "_") || "_";
+}
+
+function writeSource(source: Source): JsonObject {
+  switch (source.kind) {
+    case "url":
+      return { type: "url", url: source.url };
+    case "base64":
+      return { type: "base64", media_type: source.mediaType, data: source.data };
+    case "text":
+      return { type: "text", media_type: "text/plain", data: source.text };
+  }
+}
+
+function writeDocumentSource(source: Source): JsonObject {
+  if (source.kind !== "base64" || !source.mediaType.startsWith("text/")) return writeSource(source);
+  const bytes = decodeBase64(source.data);
+  return bytes === undefined
+    ? writeSource(source)
+    : { type: "text", media_type: "text/plain", data: decodeUtf8(bytes, 0, bytes.length) };
+}
+
+function writeTool(tool: Tool): Json {
+  const { name, description, schema, strict, cacheControl } = tool;
+  return {
+    name,
+    description,
+    input_schema: schema["type"] === undefined ? { type: "object", ...schema } : schema,
+    strict: strict === true ? true : undefined,
+    cache_control: cacheControl,
+  };
+}
+
+/** The table of BH-23. */
+function writeToolChoice({ toolChoice, parallelTools }: NeutralRequest): Json | undefined {
+  const disabled = parallelTools === false ? { disable_parallel_tool_use: true } : {};
+  if (toolChoice === undefined) return parallelTools === false ? { type: "auto", ...disabled } : undefined;
+  switch (toolChoice.mode) {
+    case "none":
+      return { type: "none" };
+    case "auto":
+      return { type: "auto", ...disabled };
+    case "required":
+      return { type: "any", ...disabled };
+    case "tool":
+      return { type: "tool", name: toolChoice.name, ...disabled };
+  }
+}

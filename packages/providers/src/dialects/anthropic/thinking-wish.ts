@@ -1,0 +1,60 @@
+import type { Json, JsonObject } from "../../json/lossless.ts";
+import type { Effort, NeutralRequest } from "../../neutral/request.ts";
+
+/** Smallest budget that the API takes, tokens. */
+const LEAST_BUDGET = 1024;
+const BUDGETS: Readonly<Record<Exclude<Effort, "none">, number>> = {
+  minimal: 1024,
+  low: 2048,
+  medium: 8192,
+  high: 16_384,
+  xhigh: 30_000,
+  max: 30_000,
+};
+
+/** Models that take a budget; later ones think adaptively and take an effort. Anchored nowhere: clouds put names around the model's. */
+const TAKES_BUDGET =
+  /claude-(?:3-7|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:[-@:]\d{6,}|[-@:]v\d|[-@:]latest|$))/u;
+
+/** Fields that say how much the model is to think. */
+export interface ThinkingFields {
+  readonly thinking: JsonObject | undefined;
+  readonly effort: Json | undefined;
+}
+
+const NONE: ThinkingFields = { thinking: undefined, effort: undefined };
+
+/**
+ * The nearest that the model knows to the caller's wish. A budget leaves at least one token for the answer; where even the least does not
+ * fit, and where a call of a tool that thinking led to comes back without it (the API refuses such a turn), the model answers unthinking.
+ */
+export function writeThinking(request: NeutralRequest, model: string, maxTokens: number): ThinkingFields {
+  const { reasoning } = request;
+  if (reasoning === undefined) return NONE;
+  if (reasoning.off) return { thinking: { type: "disabled" }, effort: undefined };
+  const { effort, budget } = reasoning;
+  if (!TAKES_BUDGET.test(model)) {
+    const known = effort === "minimal" ? "low" : effort;
+    return { thinking: { type: "adaptive", display: "summarized" }, effort: known ?? effortOf(budget) };
+  }
+  const wanted = budget ?? (effort === undefined || effort === "none" ? BUDGETS.medium : BUDGETS[effort]);
+  const fitting = Math.min(wanted, maxTokens - 1);
+  if (fitting < LEAST_BUDGET || lacksThinking(request)) return NONE;
+  return { thinking: { type: "enabled", budget_tokens: fitting }, effort: undefined };
+}
+
+function effortOf(budget: number | undefined): Json | undefined {
+  if (budget === undefined) return undefined;
+  return budget <= 4096 ? "low" : budget <= 16_384 ? "medium" : "high";
+}
+
+/** Whether the turn that goes on began with a tool call whose thinking the caller did not give back. */
+function lacksThinking({ turns }: NeutralRequest): boolean {
+  const last = turns.at(-1);
+  if (last === undefined || !last.blocks.some(({ kind }) => kind === "tool_result")) return false;
+  const caller = turns.findLast(({ role }) => role === "assistant");
+  const thought = caller?.blocks.some(
+    (block) => block.kind === "redacted" || (block.kind === "thinking" && block.signature !== undefined),
+  );
+  return thought !== true;
+}

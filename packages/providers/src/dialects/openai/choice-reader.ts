@@ -1,0 +1,161 @@
+import { isJsonList, isJsonObject, type Json, type JsonObject, printJson } from "../../json/lossless.ts";
+import type { EmitEvent, FinishReason } from "../../neutral/events.ts";
+
+interface OpenCall {
+  readonly call: number;
+  readonly id: string | undefined;
+}
+
+/** What a choice says beside text, thinking and calls: told whole, since no other dialect has it. */
+const OTHERS: readonly string[] = ["audio", "images", "annotations"];
+
+/** Reads the deltas of one choice, or its message, which says all at once. */
+export class ChoiceReader {
+  finished = false;
+  readonly #choice: number;
+  readonly #emit: EmitEvent;
+  /** By the provider's own index. */
+  readonly #calls = new Map<Json, OpenCall>();
+  #opened = 0;
+  #refused = false;
+  #said = false;
+
+  constructor(choice: number, emit: EmitEvent) {
+    this.#choice = choice;
+    this.#emit = emit;
+  }
+
+  take(delta: JsonObject): void {
+    const choice = this.#choice;
+    const reasoning =
+      delta["reasoning_content"] ?? delta["reasoning"] ?? reasoningOf(delta["reasoning_details"]);
+    this.#think(textOf(reasoning));
+    this.#takeContent(delta["content"]);
+    const refusal = textOf(delta["refusal"]);
+    if (refusal !== "") {
+      this.#refused = true;
+      this.#emit({ type: "refusal", choice, text: refusal });
+    }
+    const calls = delta["tool_calls"];
+    for (const [place, call] of (isJsonList(calls) ? calls : []).entries()) {
+      if (isJsonObject(call)) this.#takeCall(call, place);
+    }
+    if (isJsonObject(delta["function_call"])) this.#takeCall({ function: delta["function_call"] }, 0);
+    for (const key of OTHERS) {
+      const value = delta[key];
+      const says = isJsonList(value) ? value.length > 0 : isJsonObject(value);
+      if (says) this.#emit({ type: "other", choice, value: { [key]: value } });
+    }
+  }
+
+  /** Absent: the stream ended well without saying why. */
+  finish(native: string | undefined, fields: JsonObject): void {
+    if (this.finished || (native === undefined && !this.#said)) return;
+    this.finished = true;
+    const choice = this.#choice;
+    for (let call = 0; call < this.#opened; call++) this.#emit({ type: "tool_end", choice, call });
+    const meant = native === undefined ? "stop" : finishReasonOf(native);
+    const stopSequence = fields["stop_reason"];
+    this.#emit({
+      type: "finish",
+      choice,
+      reason: this.#reasonOf(meant, stopSequence),
+      native: native ?? "",
+      stopSequence: typeof stopSequence === "string" ? stopSequence : undefined,
+    });
+  }
+
+  /** Servers say `stop` for a call and for a refusal too, and vLLM names the stop sequence beside it. */
+  #reasonOf(meant: FinishReason, stopSequence: Json | undefined): FinishReason {
+    if (meant !== "stop") return meant;
+    if (this.#opened > 0) return "tool_calls";
+    if (this.#refused) return "refusal";
+    return typeof stopSequence === "string" ? "stop_sequence" : "stop";
+  }
+
+  /** A text, or as Mistral has it a list of parts. */
+  #takeContent(content: Json | undefined): void {
+    if (!isJsonList(content)) {
+      this.#say(textOf(content));
+      return;
+    }
+    for (const part of content) {
+      if (!isJsonObject(part)) continue;
+      if (part["type"] === "thinking") this.#think(textOf(part["thinking"]) || reasoningOf(part["thinking"]));
+      else if (part["type"] === "text") this.#say(textOf(part["text"]));
+      else this.#emit({ type: "other", choice: this.#choice, value: part });
+    }
+  }
+
+  #say(text: string): void {
+    if (text === "") return;
+    this.#said = true;
+    this.#emit({ type: "text", choice: this.#choice, text });
+  }
+
+  #think(text: string): void {
+    if (text !== "") this.#emit({ type: "thinking", choice: this.#choice, text });
+  }
+
+  /** Some servers give no index, or one for all: then a new id is a new call. */
+  #takeCall(value: JsonObject, place: number): void {
+    const choice = this.#choice;
+    const called = isJsonObject(value["function"]) ? value["function"] : {};
+    const id = textOf(value["id"]) || undefined;
+    const key = value["index"] ?? place;
+    let open = this.#calls.get(key);
+    if (open === undefined || (id !== undefined && open.id !== undefined && open.id !== id)) {
+      this.#said = true;
+      open = { call: this.#opened++, id };
+      this.#calls.set(key, open);
+      const name = textOf(called["name"]);
+      this.#emit({
+        type: "tool_start",
+        choice,
+        call: open.call,
+        id: id ?? `call_${choice}_${open.call}`,
+        name,
+      });
+    }
+    const json = argumentsText(called["arguments"]);
+    if (json !== "") this.#emit({ type: "tool_args", choice, call: open.call, json });
+  }
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** The text of `reasoning_details`, or of Mistral's list of thinking. */
+function reasoningOf(details: Json | undefined): string {
+  if (!isJsonList(details)) return "";
+  return details
+    .map((detail) => (isJsonObject(detail) ? textOf(detail["text"]) || textOf(detail["summary"]) : ""))
+    .join("");
+}
+
+/** What `finish_reason` means; servers have words of their own. */
+function finishReasonOf(native: string): FinishReason {
+  switch (native) {
+    case "length":
+    case "max_tokens":
+    case "model_length":
+      return "length";
+    case "tool_calls":
+    case "function_call":
+    case "tool_use":
+      return "tool_calls";
+    case "content_filter":
+    case "refusal":
+    case "sensitive":
+      return "refusal";
+    default:
+      return "stop";
+  }
+}
+
+/** Arguments as text; some servers send the object itself. */
+function argumentsText(value: Json | undefined): string {
+  if (typeof value === "string") return value;
+  return isJsonObject(value) ? printJson(value) : "";
+}

@@ -1,0 +1,278 @@
+import { type Json, type JsonObject, printJson } from "../../json/lossless.ts";
+import type { AnswerEvent, FinishReason } from "../../neutral/events.ts";
+import type { AnswerContext, StreamEncoder } from "../../translate/format.ts";
+import type { TokenUsage } from "../usage.ts";
+
+const REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: "stop",
+  stop_sequence: "stop",
+  length: "length",
+  tool_calls: "tool_calls",
+  refusal: "content_filter",
+  pause: "stop",
+};
+
+/** Writes events as chat completion chunks. */
+export class ChatStreamEncoder implements StreamEncoder {
+  readonly #context: AnswerContext;
+  readonly #choices = new Map<number, ChoiceState>();
+  #id: string;
+  #model: string;
+  #usage: TokenUsage | undefined;
+
+  constructor(context: AnswerContext) {
+    this.#context = context;
+    this.#id = context.requestId;
+    this.#model = context.model;
+  }
+
+  encode(event: AnswerEvent): string {
+    switch (event.type) {
+      case "start":
+        this.#id = event.id ?? this.#id;
+        this.#model = event.model ?? this.#model;
+        return this.#open(0);
+      case "ping":
+        return ": ping\n\n";
+      case "usage":
+        this.#usage = event.usage;
+        return "";
+      case "end":
+        return `${this.#usageChunk()}data: [DONE]\n\n`;
+      case "finish": {
+        const opened = this.#open(event.choice);
+        const reason = REASONS[event.reason];
+        const why =
+          event.explanation === undefined ? "" : this.#chunk(event.choice, { refusal: event.explanation });
+        const end = this.#chunk(
+          event.choice,
+          {},
+          { finish_reason: reason, native_finish_reason: event.native },
+        );
+        return opened + why + end;
+      }
+      default: {
+        const opened = this.#open(event.choice);
+        const delta = (this.#choices.get(event.choice) as ChoiceState).delta(event);
+        return delta === undefined ? opened : opened + this.#chunk(event.choice, delta);
+      }
+    }
+  }
+
+  /** One role chunk for each choice, before all else. */
+  #open(choice: number): string {
+    if (this.#choices.has(choice)) return "";
+    this.#choices.set(choice, new ChoiceState());
+    return this.#chunk(choice, { role: "assistant", content: "" });
+  }
+
+  #chunk(choice: number, delta: JsonObject, end: JsonObject = { finish_reason: null }): string {
+    return this.#event([{ index: choice, delta, logprobs: null, ...end }]);
+  }
+
+  #usageChunk(): string {
+    if (!this.#context.usageAsked || this.#usage === undefined) return "";
+    return this.#event([], writeChatUsage(this.#usage));
+  }
+
+  #event(choices: readonly Json[], usage?: Json): string {
+    const chunk = {
+      id: this.#id,
+      object: "chat.completion.chunk",
+      created: this.#context.createdAt,
+      model: this.#model,
+      choices,
+      usage,
+    };
+    return `data: ${printJson(chunk)}\n\n`;
+  }
+}
+
+type ChoiceEvent = Extract<AnswerEvent, { readonly choice: number }>;
+
+/** What is remembered of one choice between its deltas. */
+class ChoiceState {
+  readonly #withArguments = new Set<number>();
+  #thought = 0;
+
+  delta(event: Exclude<ChoiceEvent, { readonly type: "finish" }>): JsonObject | undefined {
+    switch (event.type) {
+      case "text":
+        return { content: event.text };
+      case "refusal":
+        return { refusal: event.text };
+      case "thinking":
+        return {
+          reasoning_content: event.text,
+          reasoning_details:
+            event.format === undefined
+              ? undefined
+              : [{ type: "reasoning.text", text: event.text, format: event.format, index: this.#thought }],
+        };
+      case "signature":
+        return {
+          reasoning_details: [
+            {
+              type: "reasoning.text",
+              signature: event.signature,
+              format: event.format,
+              index: this.#thought++,
+            },
+          ],
+        };
+      case "redacted":
+        return {
+          reasoning_details: [
+            { type: "reasoning.encrypted", data: event.data, format: event.format, index: this.#thought++ },
+          ],
+        };
+      case "tool_start":
+        return toolDelta(event.call, { name: event.name, arguments: "" }, event.id);
+      case "tool_args":
+        this.#withArguments.add(event.call);
+        return toolDelta(event.call, { arguments: event.json });
+      case "tool_end":
+        return this.#withArguments.has(event.call) ? undefined : toolDelta(event.call, { arguments: "{}" });
+      case "other":
+        return { provider_specific: [event.value] };
+    }
+  }
+}
+
+function toolDelta(index: number, called: JsonObject, id?: string): JsonObject {
+  return { tool_calls: [{ index, id, type: id === undefined ? undefined : "function", function: called }] };
+}
+
+interface Message {
+  text: string | undefined;
+  refusal: string | undefined;
+  thinking: string;
+  readonly details: { type: string; [key: string]: Json | undefined }[];
+  readonly calls: { id: string; name: string; json: string }[];
+  readonly others: Json[];
+  finish: Extract<AnswerEvent, { readonly type: "finish" }> | undefined;
+}
+
+/** Writes events as one chat completion. */
+export function encodeCompletion(events: readonly AnswerEvent[], context: AnswerContext): Json {
+  const messages: Message[] = [];
+  let id = context.requestId;
+  let model = context.model;
+  let usage: TokenUsage | undefined;
+  for (const event of events) {
+    if (event.type === "start") {
+      id = event.id ?? id;
+      model = event.model ?? model;
+    } else if (event.type === "usage") usage = event.usage;
+    else if (event.type !== "ping" && event.type !== "end") {
+      gather((messages[event.choice] ??= emptyMessage()), event);
+    }
+  }
+  return {
+    id,
+    object: "chat.completion",
+    created: context.createdAt,
+    model,
+    choices: messages.map(writeChoice),
+    usage: usage === undefined ? undefined : writeChatUsage(usage),
+  };
+}
+
+function emptyMessage(): Message {
+  return {
+    text: undefined,
+    refusal: undefined,
+    thinking: "",
+    details: [],
+    calls: [],
+    others: [],
+    finish: undefined,
+  };
+}
+
+function gather(message: Message, event: ChoiceEvent): void {
+  switch (event.type) {
+    case "text":
+      message.text = (message.text ?? "") + event.text;
+      return;
+    case "refusal":
+      message.refusal = (message.refusal ?? "") + event.text;
+      return;
+    case "thinking":
+      message.thinking += event.text;
+      if (event.format !== undefined) addThought(message, event.format).text += event.text;
+      return;
+    case "signature":
+      Object.assign(addThought(message, event.format), { signature: event.signature });
+      return;
+    case "redacted":
+      message.details.push({
+        type: "reasoning.encrypted",
+        data: event.data,
+        format: event.format,
+        index: message.details.length,
+      });
+      return;
+    case "tool_start":
+      message.calls[event.call] = { id: event.id, name: event.name, json: "" };
+      return;
+    case "tool_args":
+      (message.calls[event.call] as { json: string }).json += event.json;
+      return;
+    case "tool_end":
+      return;
+    case "other":
+      message.others.push(event.value);
+      return;
+    case "finish":
+      message.finish = event;
+      if (event.explanation !== undefined) message.refusal = (message.refusal ?? "") + event.explanation;
+  }
+}
+
+/** The thought that is being thought: a signature ends it. */
+function addThought(message: Message, format: string): { text: string } {
+  const last = message.details.at(-1);
+  if (last?.type === "reasoning.text" && last["signature"] === undefined)
+    return last as unknown as { text: string };
+  const thought = { type: "reasoning.text", text: "", format, index: message.details.length };
+  message.details.push(thought);
+  return thought;
+}
+
+function writeChoice(message: Message, index: number): Json {
+  const { finish } = message;
+  return {
+    index,
+    message: {
+      role: "assistant",
+      content: message.text ?? null,
+      refusal: message.refusal ?? null,
+      reasoning_content: message.thinking === "" ? undefined : message.thinking,
+      reasoning_details: message.details.length > 0 ? message.details : undefined,
+      tool_calls:
+        message.calls.length > 0
+          ? message.calls.map(({ id, name, json }) => ({
+              id,
+              type: "function",
+              function: { name, arguments: json === "" ? "{}" : json },
+            }))
+          : undefined,
+      provider_specific: message.others.length > 0 ? message.others : undefined,
+    },
+    logprobs: null,
+    finish_reason: finish === undefined ? "stop" : REASONS[finish.reason],
+    native_finish_reason: finish?.native,
+  };
+}
+
+/** Usage in chat's words. */
+export function writeChatUsage(usage: TokenUsage): JsonObject {
+  return {
+    prompt_tokens: usage.input,
+    completion_tokens: usage.output,
+    total_tokens: usage.total,
+    prompt_tokens_details: { cached_tokens: usage.cached, cache_write_tokens: usage.cacheWritten },
+    completion_tokens_details: { reasoning_tokens: usage.reasoning },
+  };
+}

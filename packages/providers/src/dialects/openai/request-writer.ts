@@ -1,0 +1,186 @@
+import { type Json, type JsonObject, printJson } from "../../json/lossless.ts";
+import type {
+  Block,
+  DocumentBlock,
+  ImageBlock,
+  NeutralRequest,
+  TextBlock,
+  Tool,
+  ToolCallBlock,
+  ToolChoice,
+  ToolResultBlock,
+  Turn,
+} from "../../neutral/request.ts";
+import { urlOfSource } from "../../translate/data-url.ts";
+import { notTranslatable } from "../../translate/fault.ts";
+import { Fields } from "../../translate/fields.ts";
+import type { Target } from "../../translate/format.ts";
+import { isStrictSchema } from "./strict-schema.ts";
+
+/** Longest `user` that OpenAI takes. */
+const USER_LIMIT = 64;
+const STOP_LIMIT = 4;
+/** Budgets up to which an effort comes nearest, tokens. */
+const LOW_BUDGET = 4096;
+const MEDIUM_BUDGET = 16_384;
+
+/** Writes a chat completion's body. Cache breakpoints are left out: these APIs cache by themselves. */
+export function writeChatRequest(request: NeutralRequest, target: Target): Json {
+  const isOpenAi = target.family === "openai" || target.family === "azure_openai";
+  const last = request.turns.at(-1);
+  if (last?.role === "assistant") throw notTranslatable(last.path, "an answer can't be begun for the model");
+  if (request.topK !== undefined && isOpenAi) throw notTranslatable("top_k", "it has no counterpart there");
+  if (request.stop.length > STOP_LIMIT && isOpenAi) {
+    throw notTranslatable("stop_sequences", `no more than ${STOP_LIMIT} are taken there`);
+  }
+  const extras = new Fields(request.extras, "");
+  extras.take("cache_control");
+  extras.refuseRest("it has no counterpart there");
+  const hasTools = request.tools.length > 0;
+  return {
+    model: target.model,
+    messages: [...writeSystem(request.system), ...request.turns.flatMap(writeTurn)],
+    [isOpenAi ? "max_completion_tokens" : "max_tokens"]: request.maxTokens,
+    temperature: request.temperature,
+    top_p: request.topP,
+    top_k: request.topK,
+    stop: request.stop.length > 0 ? request.stop : undefined,
+    tools: hasTools ? request.tools.map(writeTool) : undefined,
+    tool_choice: hasTools ? writeToolChoice(request.toolChoice) : undefined,
+    parallel_tool_calls: hasTools ? request.parallelTools : undefined,
+    response_format: writeFormat(request),
+    reasoning_effort: writeEffort(request),
+    user: request.user?.slice(0, USER_LIMIT),
+    service_tier: request.serviceTier === "standard" && isOpenAi ? "default" : undefined,
+    stream: request.stream || undefined,
+    stream_options: request.stream ? { include_usage: true } : undefined,
+  };
+}
+
+function writeSystem(blocks: readonly TextBlock[]): Json[] {
+  return blocks.length === 0
+    ? []
+    : [{ role: "system", content: blocks.map(({ text }) => text).join("\n\n") }];
+}
+
+function writeTurn(turn: Turn): Json[] {
+  if (turn.role === "system") return writeSystem(turn.blocks as readonly TextBlock[]);
+  return turn.role === "assistant" ? [writeAssistant(turn)] : writeUser(turn);
+}
+
+/** Thinking is left out knowingly: only the vendor that signed it can use it, and none of these did. */
+function writeAssistant(turn: Turn): Json {
+  const calls: Json[] = [];
+  let text = "";
+  for (const block of turn.blocks) {
+    if (block.kind === "text") text += block.text;
+    else if (block.kind === "tool_call") calls.push(writeCall(block));
+    else if (block.kind !== "thinking" && block.kind !== "redacted") throw refusal(block);
+  }
+  return {
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    tool_calls: calls.length > 0 ? calls : undefined,
+  };
+}
+
+function writeCall(block: ToolCallBlock): Json {
+  return {
+    id: block.id,
+    type: "function",
+    function: { name: block.name, arguments: printJson(block.input) },
+  };
+}
+
+/** BH-24: results first and in a row, then what they can't hold, then what the user says. */
+function writeUser(turn: Turn): Json[] {
+  const results = turn.blocks.filter((block) => block.kind === "tool_result");
+  const said = turn.blocks.filter((block) => block.kind !== "tool_result");
+  const shown = results.flatMap((result) => attachments(result).map((block) => ({ result, block })));
+  const parts = [
+    ...shown.flatMap(({ result, block }) => [
+      { type: "text", text: `From the result of tool call ${result.id}:` },
+      writePart(block),
+    ]),
+    ...said.map(writePart),
+  ];
+  const messages: Json[] = results.map(writeResult);
+  const only = said.length === 1 && parts.length === 1 ? said[0] : undefined;
+  if (only?.kind === "text") messages.push({ role: "user", content: only.text });
+  else if (parts.length > 0 || results.length === 0) messages.push({ role: "user", content: parts });
+  return messages;
+}
+
+function attachments(result: ToolResultBlock): (ImageBlock | DocumentBlock)[] {
+  return result.content.filter((block) => block.kind !== "text");
+}
+
+function writeResult(result: ToolResultBlock): Json {
+  const pieces = result.content.map((block) =>
+    block.kind === "text" ? block.text : `[${block.kind}: in the next user message]`,
+  );
+  const text = pieces.join("\n");
+  return {
+    role: "tool",
+    tool_call_id: result.id,
+    content: result.isError ? `[tool error] ${text}`.trim() : text,
+  };
+}
+
+function writePart(block: Block): JsonObject {
+  switch (block.kind) {
+    case "text":
+      return { type: "text", text: block.text };
+    case "image":
+      if (block.source.kind === "text") throw refusal(block);
+      return { type: "image_url", image_url: { url: urlOfSource(block.source) } };
+    case "audio":
+      return { type: "input_audio", input_audio: { data: block.data, format: block.format } };
+    case "document":
+      return writeDocument(block);
+    default:
+      throw refusal(block);
+  }
+}
+
+function writeDocument(block: DocumentBlock): JsonObject {
+  const { source, title } = block;
+  if (block.cited) throw notTranslatable(`${block.path}.citations`, "it has no counterpart there");
+  if (source.kind === "url")
+    throw notTranslatable(`${block.path}.source`, "documents can't be fetched by URL there");
+  if (source.kind === "text") {
+    return { type: "text", text: title === undefined ? source.text : `${title}\n\n${source.text}` };
+  }
+  return { type: "file", file: { filename: title ?? "document.pdf", file_data: urlOfSource(source) } };
+}
+
+function writeTool(tool: Tool): Json {
+  const { name, description, schema, strict } = tool;
+  return { type: "function", function: { name, description, parameters: schema, strict } };
+}
+
+function writeToolChoice(choice: ToolChoice | undefined): Json | undefined {
+  if (choice === undefined) return undefined;
+  return choice.mode === "tool" ? { type: "function", function: { name: choice.name } } : choice.mode;
+}
+
+function writeFormat({ format }: NeutralRequest): Json | undefined {
+  if (format === undefined) return undefined;
+  if (format.kind === "json") return { type: "json_object" };
+  const { schema, name = "answer" } = format;
+  return { type: "json_schema", json_schema: { name, schema, strict: isStrictSchema(schema) } };
+}
+
+/** Efforts beyond `high` are known to few models, so `high` is the nearest; no wish is no field. */
+function writeEffort({ reasoning }: NeutralRequest): Json | undefined {
+  if (reasoning === undefined || reasoning.off) return undefined;
+  const { effort, budget } = reasoning;
+  if (effort !== undefined) return effort === "xhigh" || effort === "max" ? "high" : effort;
+  if (budget === undefined) return undefined;
+  return budget <= LOW_BUDGET ? "low" : budget <= MEDIUM_BUDGET ? "medium" : "high";
+}
+
+function refusal(block: Block): Error {
+  const what = block.kind === "other" ? block.type : block.kind;
+  return notTranslatable(block.path, `a '${what}' block has no counterpart there`);
+}

@@ -1,0 +1,92 @@
+import type { TokenUsage } from "../dialects/usage.ts";
+import type { Json } from "../json/lossless.ts";
+
+/** Why the model stopped. */
+export type FinishReason = "stop" | "stop_sequence" | "length" | "tool_calls" | "refusal" | "pause";
+
+/** Whose thinking it is, in OpenRouter's words: what is signed goes back to that vendor alone. Absent: nobody signs it. */
+export type ThinkingFormat = "anthropic-claude-v1" | "google-gemini-v1";
+
+/**
+ * What an answer says, in order, in no vendor's words: a stream as it comes, an answer that does not stream all at once. `choice`
+ * counts answers asked for at once, from 0; `call` counts a choice's tool calls, from 0 (BH-19). Text may come in any pieces.
+ */
+export type AnswerEvent =
+  | { readonly type: "start"; readonly id: string | undefined; readonly model: string | undefined }
+  /** Nothing new yet; keeps the caller's connection alive. */
+  | { readonly type: "ping" }
+  | { readonly type: "text"; readonly choice: number; readonly text: string }
+  | {
+      readonly type: "thinking";
+      readonly choice: number;
+      readonly text: string;
+      readonly format?: ThinkingFormat;
+    }
+  /** Signs, and thereby ends, the thinking before it. */
+  | {
+      readonly type: "signature";
+      readonly choice: number;
+      readonly signature: string;
+      readonly format: ThinkingFormat;
+    }
+  /** Thinking that only its vendor can read. */
+  | {
+      readonly type: "redacted";
+      readonly choice: number;
+      readonly data: string;
+      readonly format: ThinkingFormat;
+    }
+  | { readonly type: "refusal"; readonly choice: number; readonly text: string }
+  | {
+      readonly type: "tool_start";
+      readonly choice: number;
+      readonly call: number;
+      readonly id: string;
+      readonly name: string;
+    }
+  /** A piece of the call's arguments as JSON text. */
+  | { readonly type: "tool_args"; readonly choice: number; readonly call: number; readonly json: string }
+  /** Arguments are complete; `{}` when no piece came (BH-20). */
+  | { readonly type: "tool_end"; readonly choice: number; readonly call: number }
+  /** Something that only the provider's dialect has, whole, as it came. */
+  | { readonly type: "other"; readonly choice: number; readonly value: Json }
+  | {
+      readonly type: "finish";
+      readonly choice: number;
+      readonly reason: FinishReason;
+      /** The provider's own word. */
+      readonly native: string;
+      readonly stopSequence?: string | undefined;
+      /** Why the provider refused. */
+      readonly explanation?: string | undefined;
+    }
+  /** Replaces what was told before. */
+  | { readonly type: "usage"; readonly usage: TokenUsage }
+  /** The provider has told its end: without it a stream was cut (BH-16). */
+  | { readonly type: "end" };
+
+/** Takes events in order. */
+export type EmitEvent = (event: AnswerEvent) => void;
+
+/** Whether an event is worth something to a caller, so that there is no other deployment after it (E6). */
+export function commits(event: AnswerEvent): boolean {
+  switch (event.type) {
+    case "text":
+    case "thinking":
+    case "refusal":
+      return event.text !== "";
+    case "signature":
+    case "redacted":
+    case "tool_start":
+    case "tool_args":
+    case "tool_end":
+    case "other":
+    case "finish":
+      return true;
+    case "start":
+    case "ping":
+    case "usage":
+    case "end":
+      return false;
+  }
+}

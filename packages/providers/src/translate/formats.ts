@@ -1,0 +1,47 @@
+import { readMessagesAnswer } from "../dialects/anthropic/answer.ts";
+import { decodeMessage, openMessagesStream } from "../dialects/anthropic/decoder.ts";
+import { encodeMessage, MessagesStreamEncoder } from "../dialects/anthropic/encoder.ts";
+import { readMessagesRequest } from "../dialects/anthropic/request-reader.ts";
+import { writeMessagesRequest } from "../dialects/anthropic/request-writer.ts";
+import { readChatAnswer } from "../dialects/openai/answer.ts";
+import { decodeCompletion, openChatStream } from "../dialects/openai/decoder.ts";
+import { ChatStreamEncoder, encodeCompletion } from "../dialects/openai/encoder.ts";
+import { readChatRequest } from "../dialects/openai/request-reader.ts";
+import { writeChatRequest } from "../dialects/openai/request-writer.ts";
+import type { Wire } from "../families/family.ts";
+import type { BodyEndpoint } from "../request/facts.ts";
+import type { CallerFormat, ProviderFormat } from "./format.ts";
+
+export const SSE_TYPE = "text/event-stream";
+
+/** What callers speak, where it can be translated. */
+export const CALLER_FORMATS: Readonly<Partial<Record<BodyEndpoint, CallerFormat>>> = {
+  chat: {
+    readRequest: readChatRequest,
+    openStream: (context) => new ChatStreamEncoder(context),
+    encodeAnswer: encodeCompletion,
+  },
+  messages: {
+    readRequest: readMessagesRequest,
+    openStream: (context) => new MessagesStreamEncoder(context),
+    encodeAnswer: encodeMessage,
+  },
+};
+
+/** What providers speak, where something is translated to it. */
+export const PROVIDER_FORMATS: Readonly<Partial<Record<Wire, ProviderFormat>>> = {
+  chat: {
+    streamType: SSE_TYPE,
+    writeRequest: writeChatRequest,
+    readAnswer: readChatAnswer,
+    decodeAnswer: decodeCompletion,
+    openStream: openChatStream,
+  },
+  messages: {
+    streamType: SSE_TYPE,
+    writeRequest: writeMessagesRequest,
+    readAnswer: readMessagesAnswer,
+    decodeAnswer: decodeMessage,
+    openStream: openMessagesStream,
+  },
+};

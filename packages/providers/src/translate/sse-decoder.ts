@@ -1,0 +1,75 @@
+import { isJsonObject, type JsonObject, parseJson } from "../json/lossless.ts";
+import { copyRange, encodeUtf8, rangeEquals } from "../json/text.ts";
+import type { SseEvent } from "../sse/event.ts";
+import { SseFramer } from "../sse/framer.ts";
+import type { StreamDecoder } from "./format.ts";
+
+const DONE = encodeUtf8("[DONE]");
+const ERROR_NAME = encodeUtf8("error");
+
+/** What one dialect makes of the objects in its stream. */
+export interface SseHandler {
+  isError(data: JsonObject): boolean;
+  take(data: JsonObject): void;
+  /** A comment or an event without data. */
+  onComment(): void;
+  /** `[DONE]`. */
+  onDone(): void;
+  /** The body is over and held no error. */
+  onEnd(): void;
+}
+
+/** Reads a stream of server-sent events with JSON in them; all that is one dialect's own is its handler's. */
+export class SseDecoder implements StreamDecoder {
+  failure: Uint8Array | undefined;
+  sawData = false;
+  readonly #handler: SseHandler;
+  readonly #framer = new SseFramer((event) => this.#take(event));
+
+  constructor(handler: SseHandler) {
+    this.#handler = handler;
+  }
+
+  push(bytes: Uint8Array): boolean {
+    return this.failure !== undefined || this.#framer.push(bytes);
+  }
+
+  finish(): void {
+    if (this.failure === undefined) this.#framer.finish();
+    if (this.failure === undefined) this.#handler.onEnd();
+  }
+
+  #take(event: SseEvent): void {
+    if (this.failure !== undefined) return;
+    if (event.dataLines === 0) this.#handler.onComment();
+    else if (event.dataLines === 1) this.#takeData(event, event.bytes, event.dataStart, event.dataEnd);
+    else {
+      const data = event.joinedData();
+      this.#takeData(event, data, 0, data.length);
+    }
+  }
+
+  #takeData(event: SseEvent, bytes: Uint8Array, start: number, end: number): void {
+    if (rangeEquals(event.bytes, event.nameStart, event.nameEnd, ERROR_NAME)) {
+      this.failure = copyRange(bytes, start, end);
+      return;
+    }
+    if (rangeEquals(bytes, start, trimEnd(bytes, start, end), DONE)) {
+      this.sawData = true;
+      this.#handler.onDone();
+      return;
+    }
+    const data = start === end ? undefined : parseJson(bytes, start, end);
+    // What is no object was cut off, or says nothing that could be told in other words.
+    if (!isJsonObject(data)) return;
+    this.sawData = true;
+    if (this.#handler.isError(data)) this.failure = copyRange(bytes, start, end);
+    else this.#handler.take(data);
+  }
+}
+
+function trimEnd(bytes: Uint8Array, start: number, end: number): number {
+  let position = end;
+  while (position > start && (bytes[position - 1] as number) <= 0x20) position--;
+  return position;
+}
