@@ -10,6 +10,7 @@ import type {
 import { exchangeFailure, providerFailure, streamFailure, timedOut, unusable } from "./attempt-failure.ts";
 import type { Answered, AttemptFailure } from "./attempt-failure.ts";
 import { concat, headerOf } from "./bytes.ts";
+import { asEventStream, EVENT_STREAM, startsAsEvents } from "./event-sniff.ts";
 
 /** E6: the gate holds no more than this, and no longer. */
 const GATE_BYTES = 64 * 1024;
@@ -141,9 +142,7 @@ export class Attempt implements ExchangeHandler {
       this.#mode = "whole";
       this.#boundWhole();
     } else if (this.#plan.streams) {
-      this.#mode = "stream";
-      this.#reader = this.#plan.answer.openStream();
-      this.#boundTimer = this.#after(GATE_MS, () => this.#commit());
+      this.#follow();
     } else {
       this.#exchange?.abort();
       this.#failed(unusable(this.#head, "the provider streamed an answer that was not to stream"));
@@ -156,6 +155,12 @@ export class Attempt implements ExchangeHandler {
         this.#onStreamData(chunk);
         return;
       case "whole":
+        if (this.#heldBytes === 0 && this.#isUnsaidStream(chunk)) {
+          this.#head = asEventStream(this.#head as ExchangeHead);
+          this.#follow();
+          this.#onStreamData(chunk);
+          return;
+        }
         this.#hold(chunk);
         if (this.#heldBytes > WHOLE_BYTES) this.#passOn();
         return;
@@ -224,6 +229,19 @@ export class Attempt implements ExchangeHandler {
         this.#fault(error);
       }
     }, ms);
+  }
+
+  #follow(): void {
+    clearTimeout(this.#boundTimer);
+    this.#mode = "stream";
+    this.#reader = this.#plan.answer.openStream();
+    this.#boundTimer = this.#after(GATE_MS, () => this.#commit());
+  }
+
+  /** Some servers stream without saying so; held whole, it would be neither a stream nor an answer. */
+  #isUnsaidStream(first: Uint8Array): boolean {
+    const { streams, answer } = this.#plan;
+    return streams && answer.streamType === EVENT_STREAM && startsAsEvents(first);
   }
 
   #isStream(head: ExchangeHead): boolean {

@@ -100,6 +100,29 @@ describe("a stream before it commits", () => {
   });
 });
 
+describe("a stream that does not say that it is one", () => {
+  it.each([[[]], [["content-type", "text/plain"]], [["content-type", "application/json"]]])(
+    "E6, invariant 6: is followed as one all the same, %j",
+    (headers) => {
+      const stage = createStage(A, B);
+      stage.ask({ stream: true });
+      stage.upstream.at(0).head(200, headers).data(ROLE).data(ERROR_EVENT);
+      stage.upstream
+        .at(1)
+        .head(200, headers)
+        .data("da")
+        .data(`${ROLE.slice(2)}${token("x")}`);
+      expect(stage.sink.header("content-type")).toBe("text/event-stream");
+      expect(stage.sink.body).toBe(ROLE + token("x"));
+      stage.upstream
+        .at(1)
+        .data(FINISH + DONE)
+        .end();
+      expect(stage.sink.ends).toBe(1);
+    },
+  );
+});
+
 describe("a stream that has committed", () => {
   it("invariant 5: breaks with an error and is not sent again", async () => {
     const stage = createStage(A, B);
