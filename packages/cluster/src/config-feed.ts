@@ -14,8 +14,9 @@ export interface ConfigFeed {
   current(): AppliedConfig | undefined;
   /** Called with each new config, and at once with the present one where there is one. Returns how to end it. */
   subscribe(listener: (applied: AppliedConfig) => void): () => void;
-  /** Resolves once there is a config, or with undefined after `withinMs`. */
+  /** Resolves once there is a config, or with undefined after `withinMs` or when the feed is closed. */
   ready(withinMs: number): Promise<AppliedConfig | undefined>;
+  /** Nobody is told anything from then on. */
   close(): void;
 }
 
@@ -35,38 +36,47 @@ export class ConfigConflictError extends Error {
 /** The part that all feeds share: the present config and who wants to hear of it. */
 export class FeedState implements ConfigFeed {
   readonly #listeners = new Set<(applied: AppliedConfig) => void>();
+  readonly #closing = new Set<() => void>();
   #current: AppliedConfig | undefined;
+  #closed = false;
 
   current(): AppliedConfig | undefined {
     return this.#current;
   }
 
   subscribe(listener: (applied: AppliedConfig) => void): () => void {
-    this.#listeners.add(listener);
+    if (!this.#closed) this.#listeners.add(listener);
     if (this.#current !== undefined) listener(this.#current);
     return () => this.#listeners.delete(listener);
   }
 
   ready(withinMs: number): Promise<AppliedConfig | undefined> {
-    if (this.#current !== undefined) return Promise.resolve(this.#current);
+    if (this.#current !== undefined || this.#closed) return Promise.resolve(this.#current);
     return new Promise((resolve) => {
       const done = (applied: AppliedConfig | undefined): void => {
         clearTimeout(timer);
         stop();
+        this.#closing.delete(giveUp);
         resolve(applied);
       };
-      const timer = setTimeout(() => done(undefined), withinMs);
+      const giveUp = (): void => done(undefined);
+      this.#closing.add(giveUp);
+      const timer = setTimeout(giveUp, withinMs);
       const stop = this.subscribe((applied) => done(applied));
     });
   }
 
   replace(applied: AppliedConfig): void {
     this.#current = applied;
-    for (const listener of this.#listeners) listener(applied);
+    // Who joins meanwhile was told already; who leaves meanwhile is told no more.
+    const present = [...this.#listeners];
+    for (const listener of present) if (this.#listeners.has(listener)) listener(applied);
   }
 
   close(): void {
+    this.#closed = true;
     this.#listeners.clear();
+    for (const giveUp of this.#closing) giveUp();
   }
 }
 
