@@ -34,6 +34,8 @@ export interface ProbeLease {
 /** Traffic that returns in steps after a bench: step i, of {@link RAMP_STEP_MS}, began at `from + i * RAMP_STEP_MS`. */
 export interface Ramp {
   readonly from: EpochMs;
+  /** When the bench before it began, or when a probe ended it: what a person ended since then has no ramp. */
+  readonly since: EpochMs;
   /** Steps after which all traffic is back. */
   readonly steps: number;
   /** Key of the group whose policy made the bench before it. */

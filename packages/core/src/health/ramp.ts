@@ -1,5 +1,11 @@
 /** `bench.ramp`: after a bench traffic returns in steps; a failure takes it back one step. */
-import { RAMP_STEP_MS, type BenchEntry, type HealthSnapshot, type Ramp } from "../domain/bench.ts";
+import {
+  RAMP_STEP_MS,
+  type Bench,
+  type BenchEntry,
+  type HealthSnapshot,
+  type Ramp,
+} from "../domain/bench.ts";
 import type { DeploymentScopes } from "../domain/deployment.ts";
 import type { EpochMs } from "../domain/ports.ts";
 
@@ -7,11 +13,15 @@ import type { EpochMs } from "../domain/ports.ts";
 export function rampOf(entry: BenchEntry, now: EpochMs): Ramp | undefined {
   const { policy, ramp } = entry;
   if (policy !== undefined && policy.until > now) return undefined;
-  const steps = policy?.rampSteps ?? 0;
-  const made =
-    policy === undefined || steps === 0 ? undefined : { from: policy.until, steps, group: policy.group };
+  const made = policy === undefined ? undefined : rampAfter(policy, policy.until, policy.since);
   const found = ramp !== undefined && (made === undefined || ramp.from >= made.from) ? ramp : made;
   return found !== undefined && rampEnd(found) > now ? found : undefined;
+}
+
+/** The ramp that follows a bench which ended at `end`; undefined where traffic returns at once. */
+export function rampAfter(bench: Bench, end: EpochMs, since: EpochMs): Ramp | undefined {
+  const steps = bench.rampSteps ?? 0;
+  return steps === 0 ? undefined : { from: end, since, steps, group: bench.group };
 }
 
 /** When a ramp is over. */

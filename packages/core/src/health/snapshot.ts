@@ -8,7 +8,7 @@
  */
 import type { Bench, BenchEntry, HealthSnapshot, ProbeLease, Ramp } from "../domain/bench.ts";
 import type { EpochMs } from "../domain/ports.ts";
-import { rampOf, stepBack } from "./ramp.ts";
+import { rampAfter, rampOf, stepBack } from "./ramp.ts";
 
 /** How long the time of an ending is kept, ms: longer than outcomes and snapshots of other replicas are under way. */
 export const CLEARED_MEMORY_MS = 600_000;
@@ -62,14 +62,9 @@ export function unbenchByHand(health: HealthSnapshot, key: string, now: EpochMs)
 export function endPolicyBench(health: HealthSnapshot, key: string, now: EpochMs): HealthSnapshot {
   const entry = health.benches.get(key);
   if (entry?.policy === undefined) return health;
-  const { manual, manualClearedAt, policy } = entry;
-  const steps = policy.rampSteps ?? 0;
+  const { manual, manualClearedAt } = entry;
   const ended = { policy: undefined, manual, policyClearedAt: now, manualClearedAt };
-  return withEntry(
-    health,
-    key,
-    steps === 0 ? ended : { ...ended, ramp: { from: now, steps, group: policy.group } },
-  );
+  return withEntry(health, key, withReturn(ended, undefined, rampAfter(entry.policy, now, now)));
 }
 
 /** Forgets benches that are over and endings that are old. */
@@ -156,9 +151,10 @@ function joinedRamp(
   clearedAt: EpochMs,
   policy: Bench | undefined,
 ): Ramp | undefined {
-  const last = ours === undefined || (theirs !== undefined && theirs.from > ours.from) ? theirs : ours;
-  if (last === undefined || last.from < clearedAt) return undefined;
-  return policy !== undefined && last.from < policy.until ? undefined : last;
+  const left = ours !== undefined && ours.since >= clearedAt ? ours : undefined;
+  const right = theirs !== undefined && theirs.since >= clearedAt ? theirs : undefined;
+  const last = left === undefined || (right !== undefined && right.from > left.from) ? right : left;
+  return last !== undefined && policy !== undefined && last.from < policy.until ? undefined : last;
 }
 
 function joined(

@@ -1,0 +1,215 @@
+import { describe, expect, it } from "vitest";
+import {
+  benchLookup,
+  decide,
+  type Bench,
+  type DecideInput,
+  type Decided,
+  EMPTY_HEALTH_STATE,
+  grantProbes,
+  type HealthSnapshot,
+  LoadLedger,
+  mergeHealth,
+  type Outcome,
+  PROBE_LEASE_MS,
+  PROBE_MAX_MS,
+  reduce,
+} from "../src/index.ts";
+import { after, benched, brief, config, facts, group, input, key, T0 } from "./builders.ts";
+import type { PolicyOverride } from "./builders.ts";
+
+const ROUTER = "router-1";
+const pool = (more: PolicyOverride = {}, ids = ["a/m", "b/m", "c/m", "d/m"]) =>
+  group("g", ids, { strategy: "shuffle", ...more, bench: { probeShare: 0.05, ...more.bench } });
+
+/** A bench on a/m that `router` may probe. */
+function leased(router = ROUTER, key_ = "m:a/m", of: Partial<Bench> = {}): HealthSnapshot {
+  return grantProbes(benched({ [key_]: T0 + 60_000 }, of), [router], T0);
+}
+
+/** `count` first decisions by one router over one ledger; probes end at once unless `hang`. */
+function requests(
+  of: ReturnType<typeof pool>,
+  count: number,
+  more: {
+    readonly health?: HealthSnapshot;
+    readonly hang?: boolean;
+    readonly input?: Partial<DecideInput>;
+  } = {},
+): readonly Decided[] {
+  const ledger = new LoadLedger();
+  return Array.from({ length: count }, (_, index) => {
+    const decisionId = `d${index}`;
+    const decided = decide(
+      input(config([of]), {
+        health: more.health ?? leased(),
+        load: ledger.snapshot(new Set()),
+        router: ROUTER,
+        seed: Math.imul(index + 1, 0x9e3779b1) >>> 0,
+        decisionId,
+        ...more.input,
+      }),
+    );
+    ledger.apply(decided.effects, T0);
+    if (more.hang !== true) ledger.observe([outcome(decisionId, undefined)], () => "m:a/m", T0);
+    return decided;
+  });
+}
+
+function outcome(decision: string, error: Outcome["error"], more: Partial<Outcome> = {}): Outcome {
+  return {
+    decision,
+    group: "p/g",
+    deployment: "a/m",
+    error,
+    status: undefined,
+    retryAfterMs: undefined,
+    decidedAt: T0,
+    at: T0 + 10,
+    probe: true,
+    ownKey: false,
+    ...more,
+  };
+}
+
+const probesOf = (all: readonly Decided[]) =>
+  all.filter(({ decision }) => decision.kind === "attempt" && decision.probe);
+
+describe("probes", () => {
+  it("B4 about probe_share of the traffic that would have gone there probes it, counted and not drawn", () => {
+    const probes = probesOf(requests(pool(), 8_000));
+    // A quarter of the traffic would have gone there, and one in twenty of it probes.
+    expect(probes.length).toBeGreaterThan(90);
+    expect(probes.length).toBeLessThan(110);
+    expect(new Set(probes.map(brief))).toEqual(new Set(["a/m"]));
+    const alone = probesOf(requests(pool({ bench: { whenAllBenched: "refuse" } }, ["a/m"]), 100));
+    expect(alone.length).toBe(5);
+  });
+
+  it("B4 the others share what does not probe evenly", () => {
+    const counts: Record<string, number> = {};
+    for (const decided of requests(pool(), 8_000)) counts[brief(decided)] = (counts[brief(decided)] ?? 0) + 1;
+    for (const id of ["b/m", "c/m", "d/m"]) expect(Math.abs((counts[id] ?? 0) - 2_633)).toBeLessThan(120);
+  });
+
+  it("B4 one at a time: none begins while one is under way, and its end frees the slot", () => {
+    expect(probesOf(requests(pool(), 2_000, { hang: true }))).toHaveLength(1);
+  });
+
+  it.each(["server_error", "timeout", "cancelled", "invalid_request"] as const)(
+    "BH-08 a probe that ends in %s frees the slot",
+    (error) => {
+      const ledger = new LoadLedger();
+      const slot = () => ledger.snapshot(new Set()).probes?.size;
+      ledger.apply([{ kind: "probe", decision: "d1", keys: ["m:a/m", "p:a"], expiresAt: T0 + 9_000 }], T0);
+      expect(slot()).toBe(2);
+      ledger.observe([outcome("d1", error)], () => "m:a/m", T0);
+      expect(slot()).toBe(0);
+    },
+  );
+
+  it("BH-08 a probe that never ends frees the slot when its time is over, at the latest after a minute", () => {
+    const [first] = probesOf(requests(pool({ requestTimeoutMs: 0 }), 1_000, { hang: true }));
+    const effect = first?.effects.find((one) => one.kind === "probe");
+    expect(effect).toMatchObject({ keys: ["m:a/m"], expiresAt: T0 + PROBE_MAX_MS });
+    const timed = probesOf(requests(pool({ attemptTimeoutMs: 2_000 }), 1_000, { hang: true }))[0];
+    expect(timed?.effects.find((one) => one.kind === "probe")).toMatchObject({ expiresAt: T0 + 2_000 });
+    const busy = new Map([["m:a/m", { decision: "x", until: T0 + 5_000 }]]);
+    const load = { notReady: new Set<string>(), places: new Map([["probe|d:p/g:a/m", 0.99]]), probes: busy };
+    const one = pool({ bench: { whenAllBenched: "refuse" } }, ["a/m"]);
+    const late = input(config([one]), { health: leased(), load, router: ROUTER });
+    expect(decide(late).decision.kind).toBe("refuse");
+    const health = grantProbes(leased(), [ROUTER], T0 + 5_000);
+    expect(decide({ ...late, now: T0 + 5_000, health }).decision).toMatchObject({ probe: true });
+  });
+
+  it("B4 only the router that health names probes, and only while it is named", () => {
+    expect(probesOf(requests(pool(), 1_000, { health: leased("router-2") }))).toEqual([]);
+    expect(probesOf(requests(pool(), 1_000, { health: benched({ "m:a/m": T0 + 60_000 }) }))).toEqual([]);
+    const late = { now: T0 + PROBE_LEASE_MS };
+    expect(probesOf(requests(pool(), 1_000, { input: late }))).toEqual([]);
+  });
+
+  it("B4 a person's bench is not probed, nor one beside it that has no lease", () => {
+    const manual = grantProbes(benched({ "m:a/m": T0 + 60_000 }, { reason: "manual" }), [ROUTER], T0);
+    expect(probesOf(requests(pool(), 1_000, { health: manual }))).toEqual([]);
+    const both = leased();
+    const more = {
+      version: 1,
+      benches: new Map([...both.benches, ...benched({ "p:a": T0 + 9_000 }).benches]),
+    };
+    expect(probesOf(requests(pool(), 1_000, { health: more }))).toEqual([]);
+  });
+
+  it("B4, E9 neither a caller's own key probes nor a request that has failed already", () => {
+    const request = { facts: facts({ ownKeyProvider: "a" }), key: key(["g"]) };
+    expect(probesOf(requests(pool(), 500, { input: { request } }))).toEqual([]);
+    const failed = after(input(config([pool()])), decide(input(config([pool()]))), { error: "auth" });
+    const again = { ...failed, router: ROUTER, health: leased(), load: due() };
+    expect(decide(again).decision).toMatchObject({ probe: false });
+  });
+
+  it("B4 nothing is probed where the policy does not", () => {
+    expect(probesOf(requests(pool({ bench: { probeShare: 0 } }), 1_000))).toEqual([]);
+  });
+
+  it("R8 the explanation says that it probes", () => {
+    const one = pool({ bench: { whenAllBenched: "refuse" } }, ["a/m"]);
+    const at = input(config([one]), { health: leased(), load: due(), router: ROUTER, explain: true });
+    expect(decide(at).explanation?.groups[0]?.candidates[0]).toMatchObject({
+      verdict: "chosen",
+      rule: expect.stringContaining("B4 probed"),
+    });
+  });
+});
+
+/** A load in which the next request that would have gone to a/m probes it. */
+function due() {
+  return { notReady: new Set<string>(), places: new Map([["probe|d:p/g:a/m", 0.99]]) };
+}
+
+describe("leases of probes", () => {
+  const at = (snapshot: HealthSnapshot) => snapshot.benches.get("m:a/m")?.probe;
+
+  it("B4 a router that stays keeps its lease, renewed before it runs out", () => {
+    const first = leased();
+    expect(at(first)).toEqual({ router: ROUTER, until: T0 + PROBE_LEASE_MS });
+    expect(grantProbes(first, ["a-new-one", ROUTER], T0 + 1_000)).toBe(first);
+    const renewed = grantProbes(first, ["a-new-one", ROUTER], T0 + 6_000);
+    expect(at(renewed)).toEqual({ router: ROUTER, until: T0 + 6_000 + PROBE_LEASE_MS });
+  });
+
+  it("B4 when the router is gone the lease passes on once its last probe must be over", () => {
+    const long = grantProbes(benched({ "m:a/m": T0 + 600_000 }), [ROUTER], T0);
+    const over = T0 + PROBE_LEASE_MS + PROBE_MAX_MS;
+    expect(at(grantProbes(long, ["other"], over - 1))).toEqual(at(long));
+    expect(at(grantProbes(long, ["other"], over))).toMatchObject({ router: "other" });
+  });
+
+  it("B4, B6 replicas of health that know the same routers name the same one, and join to one", () => {
+    const bare = benched({ "m:a/m": T0 + 60_000 });
+    const routers = ["r1", "r2", "r3", "r4"];
+    const left = grantProbes(bare, routers, T0);
+    const right = grantProbes(bare, routers.toReversed(), T0);
+    expect(at(left)).toEqual(at(right));
+    const apart = grantProbes(bare, ["r9"], T0 + 3);
+    expect(at(mergeHealth(left, apart))).toEqual(at(mergeHealth(apart, left)));
+    expect(mergeHealth(left, right)).toBe(left);
+  });
+
+  it("B4 a probe's success ends the bench and its lease; a late success of an older request does not", () => {
+    const of = pool({ bench: { scope: "model" } });
+    const state = { ...EMPTY_HEALTH_STATE, snapshot: leased(ROUTER, "m:a/m", { scope: "model" }) };
+    const lookup = benchLookup(config([of]));
+    const old = reduce(state, outcome("d1", undefined, { decidedAt: T0 - 5_000 }), lookup, T0 + 20);
+    expect(old.state).toBe(state);
+    const ended = reduce(state, outcome("d2", undefined), lookup, T0 + 20);
+    expect(ended.transitions).toMatchObject([{ kind: "ended", by: "probe" }]);
+    expect(ended.state.snapshot.benches.get("m:a/m")).toEqual({
+      policy: undefined,
+      manual: undefined,
+      policyClearedAt: T0 + 10,
+      manualClearedAt: 0,
+    });
+  });
+});
