@@ -104,6 +104,8 @@ const STREAMED = sse([
   USAGE(3, 2),
   DONE,
 ]);
+/** A deadline that the provider is still reached within on a busy machine. */
+const SOON_MS = 400;
 const BEGUN = [ROLE, CH({ content: "first" })];
 
 const answers: ContractCase[] = [
@@ -296,15 +298,15 @@ const ends: ContractCase[] = [
     run: async (clients, stage) => {
       stage.a.answer(SILENT);
       stage.b.answer(SILENT);
-      const got = await refused(clients, chat(), as(KEYS.caller, Date.now() + 250));
+      const got = await refused(clients, chat(), as(KEYS.caller, Date.now() + SOON_MS));
       expect(got.code).toBe(Code.DeadlineExceeded);
       const [{ request, response, deadline } = { request: undefined, response: undefined, deadline: 0 }] =
         stage.decisions;
-      expect(Number(request?.facts?.deadlineMs)).toBeLessThanOrEqual(250);
+      expect(Number(request?.facts?.deadlineMs)).toBeLessThanOrEqual(SOON_MS);
       expect(deadline).toBeGreaterThan(0);
       const timeoutMs = response?.decision.case === "attempt" ? Number(response.decision.value.timeoutMs) : 0;
       expect(timeoutMs).toBeGreaterThan(0);
-      expect(timeoutMs).toBeLessThanOrEqual(250);
+      expect(timeoutMs).toBeLessThanOrEqual(SOON_MS);
       await eventually(() => expect(stage.a.calls[0]?.closedHow).toBe("client"));
     },
   },
@@ -313,7 +315,7 @@ const ends: ContractCase[] = [
     on: "wire",
     run: async (clients, { a }) => {
       a.answer(sse([...BEGUN, HANG]));
-      const got = await infer(clients, chat({ stream: true }), as(KEYS.caller, Date.now() + 250));
+      const got = await infer(clients, chat({ stream: true }), as(KEYS.caller, Date.now() + SOON_MS));
       expect([got.order[0], got.error?.code]).toEqual(["head", Code.DeadlineExceeded]);
       await eventually(() => expect(a.calls[0]?.closedHow).toBe("client"));
     },
