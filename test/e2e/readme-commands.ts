@@ -7,6 +7,7 @@ import type { ManagedProcess } from "@switchyard/testkit";
 import { ROOT } from "./readme-blocks.ts";
 
 const COMMAND_WITHIN_MS = 30_000;
+const READY_WITHIN_MS = 30_000;
 const execute = promisify(execFile);
 
 /** What {@link chat} says, to be looked for where it must not be. */
@@ -54,8 +55,10 @@ export function runBlock(
   cwd: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Output> {
-  const scripts = Object.keys(MANIFEST.scripts).map((name) => `${name}) ${rooted(name)} "$@" ;;`);
-  const pnpm = `pnpm() { name=$1; shift; case $name in exec) "$@" ;; ${scripts.join(" ")} *) false ;; esac; }`;
+  const named = new Set([...block.matchAll(/\bpnpm (\w+)/g)].map(([, name = ""]) => name));
+  named.delete("exec");
+  const scripts = [...named].map((name) => `${name}) ${wordsOf(name).map(quote).join(" ")} "$@" ;;`);
+  const pnpm = `pnpm() { name=$1; shift; case $name in exec) "$@" ;; ${scripts.join(" ")} esac; }`;
   const path = `${join(ROOT, "node_modules/.bin")}${delimiter}${process.env["PATH"] ?? ""}`;
   return execute("sh", ["-ec", `${pnpm}\n${block}`], {
     cwd,
@@ -83,9 +86,9 @@ export function startScript(
   args: readonly string[],
   options: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> },
 ): Promise<ManagedProcess> {
-  const [node, ...script] = rooted(name).split(" ");
+  const [node, ...script] = wordsOf(name);
   if (node !== "node") throw new Error(`the script ${name} does not run node`);
-  return startNode([...script, ...args], { ...options, ready: /^ready / });
+  return startNode([...script, ...args], { ...options, ready: /^ready /, withinMs: READY_WITHIN_MS });
 }
 
 /** The address of a listener in the line `ready`. */
@@ -138,8 +141,14 @@ async function sendAsCurl(line: string): Promise<CurlAnswer> {
   return { status: response.status, headers: new Map(response.headers), body: await response.text() };
 }
 
-function rooted(name: string): string {
+/** The command of a script of package.json, which is to run in any folder. */
+function wordsOf(name: string): string[] {
   const script = MANIFEST.scripts[name];
   if (script === undefined) throw new Error(`package.json has no script "${name}"`);
-  return script.replaceAll(/(?<= )(?:\.\/)?(?=(?:scripts|services|test)\/)/g, `${ROOT}/`);
+  const inside = /^(?:\.\/)?(?:scripts|services|test)\//;
+  return script.split(" ").map((word) => (inside.test(word) ? join(ROOT, word) : word));
+}
+
+function quote(word: string): string {
+  return `'${word}'`;
 }

@@ -160,8 +160,8 @@ describe("README: the config", () => {
     );
     expect(started.toSorted()).toEqual(SERVICES.toSorted());
     const facade = here("127.0.0.1:8080");
-    await eventually(async () => {
-      expect((await chat(facade, SECRETS.TEAM_A_KEY, "chat")).status).toBe(200);
+    await eventually(async () => expect((await chat(facade, SECRETS.TEAM_A_KEY, "chat")).status).toBe(200), {
+      within: 15_000,
     });
     for (let call = 0; call < 80 && (azure.calls.length === 0 || openai.calls.length === 0); call += 1) {
       expect((await chat(facade, SECRETS.TEAM_A_KEY, "chat")).status).toBe(200);
