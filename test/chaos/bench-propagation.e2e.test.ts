@@ -3,7 +3,7 @@ import { createScriptedProvider, failure, OK } from "@switchyard/testkit";
 import type { ScriptedProvider } from "@switchyard/testkit";
 import { expect, it } from "vitest";
 import { startCluster } from "./cluster.ts";
-import { chat, ENV, printTimes } from "./chat.ts";
+import { chat, ENV, percentile, printTimes } from "./chat.ts";
 import { ordered } from "./config.ts";
 import { startNats } from "./nats.ts";
 
@@ -67,5 +67,5 @@ it.for([
   await cluster.settled();
   const times = await rounds(cluster.faces, a, b);
   printTimes(`failing answer to the other router's skip, ${name}`, times);
-  expect(Math.max(...times)).toBeLessThan(HONOURED_WITHIN_MS);
+  expect(percentile(times, 0.9)).toBeLessThan(HONOURED_WITHIN_MS);
 });

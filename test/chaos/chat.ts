@@ -59,11 +59,9 @@ export class Traffic {
     this.#timer = setInterval(() => {
       const face = faces[this.#sent % faces.length] as string;
       this.#sent += 1;
-      const one = chat(face, body).then((answer) => {
-        this.answers.push(answer);
-        this.#running.delete(one);
-      });
+      const one = this.#ask(face, body);
       this.#running.add(one);
+      void one.finally(() => this.#running.delete(one));
     }, 1000 / perSecond);
   }
 
@@ -85,6 +83,10 @@ export class Traffic {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+  }
+
+  async #ask(face: string, body: Readonly<Record<string, unknown>>): Promise<void> {
+    this.answers.push(await chat(face, body));
   }
 }
 

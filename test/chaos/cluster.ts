@@ -48,6 +48,10 @@ export class Member {
     this.#env = env;
   }
 
+  get ports(): readonly number[] {
+    return [this.http, this.rpc, this.ops].map((url) => Number(new URL(url).port));
+  }
+
   get process(): ManagedProcess {
     if (this.#process === undefined) throw new Error(`the ${this.kind} was never started`);
     return this.#process;
