@@ -1,7 +1,8 @@
-import { compileSnapshot } from "@switchyard/config";
+import { compileSnapshot, formatFault } from "@switchyard/config";
 import type { SecretSource } from "@switchyard/config";
 import type { AppliedConfig } from "@switchyard/cluster";
 import type { ConfigSnapshot } from "@switchyard/core";
+import type { Logger } from "@switchyard/telemetry";
 
 /** Requests that started on an older config finish on it (K5), as long as this many are kept. */
 const KEPT = 8;
@@ -9,11 +10,13 @@ const KEPT = 8;
 /** The config in force, and the last few before it for requests that are pinned to them. */
 export class ConfigHistory {
   readonly #secrets: SecretSource;
+  readonly #logger: Logger;
   readonly #kept = new Map<number, ConfigSnapshot>();
   #current: ConfigSnapshot | undefined;
 
-  constructor(secrets: SecretSource) {
+  constructor(secrets: SecretSource, logger: Logger) {
     this.#secrets = secrets;
+    this.#logger = logger;
   }
 
   get current(): ConfigSnapshot | undefined {
@@ -22,7 +25,11 @@ export class ConfigHistory {
 
   /** Makes a config the one in force and gives its compiled form. */
   use(applied: AppliedConfig): ConfigSnapshot {
-    const snapshot = compileSnapshot(applied.config, { revision: applied.revision, secrets: this.#secrets });
+    const snapshot = compileSnapshot(applied.config, {
+      revision: applied.revision,
+      secrets: this.#secrets,
+      onWarning: (fault) => this.#logger.warn(formatFault(fault)),
+    });
     this.#current = snapshot;
     this.#kept.delete(snapshot.revision);
     this.#kept.set(snapshot.revision, snapshot);

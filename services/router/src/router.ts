@@ -44,7 +44,7 @@ export interface Router {
 
 /** Decides from memory: config, keys, a replica of the benches, load. No request waits on anything else (invariant 2). */
 export function createRouter(deps: RouterDeps): Router {
-  const configs = new ConfigHistory(deps.secrets);
+  const configs = new ConfigHistory(deps.secrets, deps.logger);
   const health = new HealthReplica({
     bus: deps.bus,
     name: deps.name,
