@@ -22,8 +22,16 @@ import {
 } from "@switchyard/testkit";
 import { forEachForm } from "../support/gateway-stage.ts";
 
-forEachForm("connections to a provider", {}, (stage) => {
-  it.concurrent("BH-40 that close while idle cost nobody a request", async () => {
+const CLOCKS = {
+  connect_timeout: "500ms",
+  first_token_timeout: "1s",
+  stream_idle_timeout: "1s",
+  attempt_timeout: "1500ms",
+  timeout_covers_body: true,
+};
+
+forEachForm("a provider", {}, (stage) => {
+  it.concurrent("BH-40 connections that close while idle cost nobody a request", async () => {
     const keepAliveMs = 100;
     await using scene = await stage.scene({ order: ["A"], upstream: { keepAliveMs } });
     for (let count = 0; count < 40; count += 1) {
@@ -35,7 +43,7 @@ forEachForm("connections to a provider", {}, (stage) => {
     expect(scene.A.connectionsAccepted).toBeGreaterThan(1);
   });
 
-  it.concurrent("BH-40 that are reset when used again are replaced once, uncounted (invariant 7)", async () => {
+  it.concurrent("BH-40 connections that are reset when used again are replaced once, uncounted (invariant 7)", async () => {
     await using scene = await stage.scene({ order: ["A"] });
     scene.A.onHeaders(resetReused);
     for (let count = 0; count < 5; count += 1) {
@@ -48,7 +56,7 @@ forEachForm("connections to a provider", {}, (stage) => {
     expect(reused).toBeGreaterThan(0);
   });
 
-  it.concurrent("BH-40 that are reset when new are a failure, not replayed", async () => {
+  it.concurrent("BH-40 connections that are reset when new are a failure, not replayed", async () => {
     await using scene = await stage.scene();
     scene.A.answer(resetFirst(OK("a")));
     scene.B.answer(OK("b"));
@@ -58,7 +66,7 @@ forEachForm("connections to a provider", {}, (stage) => {
     expect(scene.counts).toEqual({ A: 1, B: 1 });
   });
 
-  it.concurrent("BH-40 from a caller stay open while it thinks", async () => {
+  it.concurrent("BH-40 connections from a caller stay open while it thinks", async () => {
     await using scene = await stage.scene({ order: ["A"] });
     const headers: [string, string][] = [["Authorization", `Bearer ${scene.key}`]];
     const request = rawRequest("POST", "/v1/chat/completions", headers, JSON.stringify(scene.body()));
@@ -69,21 +77,11 @@ forEachForm("connections to a provider", {}, (stage) => {
     await client.send(request);
     expect((await client.response()).status).toBe(200);
   });
-});
 
-const CLOCKS = {
-  connect_timeout: "500ms",
-  first_token_timeout: "1s",
-  stream_idle_timeout: "1s",
-  attempt_timeout: "1500ms",
-  timeout_covers_body: true,
-};
-
-forEachForm("clocks", {}, (stage) => {
-  it.concurrent("BH-41 never cut a stream that delivers (E5)", async () => {
+  it.concurrent("BH-41 clocks never cut a stream that delivers (E5)", async () => {
     await using scene = await stage.scene({ policy: { ...CLOCKS, request_timeout: "2s" } });
     const pieces = Array.from({ length: 10 }, (_, index) => CH({ content: `${index}` }));
-    scene.A.answer(sse([ROLE, ...paced(500, pieces), CH({}, "stop"), DONE]));
+    scene.A.answer(sse([ROLE, ...paced(300, pieces), CH({}, "stop"), DONE]));
     const reply = await scene.stream();
     expect(reply.text).toBe("0123456789");
     expect(reply.done).toBe(true);
@@ -106,7 +104,7 @@ forEachForm("clocks", {}, (stage) => {
   ] as const;
 
   it.concurrent.for(silent)(
-    "BH-41 fail over from a stream with %s (E5, first_token_timeout)",
+    "BH-41 clocks fail over from a stream with %s (E5, first_token_timeout)",
     async ([, answer]) => {
       await using scene = await stage.scene({ policy: CLOCKS });
       scene.A.answer(answer);
@@ -122,7 +120,7 @@ forEachForm("clocks", {}, (stage) => {
     },
   );
 
-  it.concurrent("BH-41 end a stream that falls silent with an error event (E5, E6)", async () => {
+  it.concurrent("BH-41 clocks end a stream that falls silent with an error event (E5, E6)", async () => {
     await using scene = await stage.scene({ policy: CLOCKS });
     scene.A.answer(sse([ROLE, CH({ content: "one" }), FLUSH, CH({ content: "two" }), FLUSH, HANG]));
     const began = performance.now();
@@ -136,14 +134,14 @@ forEachForm("clocks", {}, (stage) => {
     expect(scene.counts).toEqual({ A: 1, B: 0 });
   });
 
-  it.concurrent("BH-41 wait for a slow answer within the attempt's time", async () => {
+  it.concurrent("BH-41 clocks leave room for a slow answer within the attempt's time", async () => {
     await using scene = await stage.scene({ policy: CLOCKS });
     scene.A.answer(delayed(1_100, OK("slow")));
     expect((await scene.ask()).content).toBe("slow");
     expect(scene.counts).toEqual({ A: 1, B: 0 });
   });
 
-  it.concurrent("BH-41 fail over from a body that drips (E5, timeout_covers_body)", async () => {
+  it.concurrent("BH-41 clocks fail over from a body that drips (E5, timeout_covers_body)", async () => {
     await using scene = await stage.scene({ policy: CLOCKS });
     scene.A.answer(raw(200, { "Content-Type": "application/json" }, drip('{"choices":[]}', 400)));
     scene.B.answer(OK("from b"));
@@ -153,7 +151,7 @@ forEachForm("clocks", {}, (stage) => {
     expect(reply.ms).toBeLessThan(2_500);
   });
 
-  it.concurrent("BH-41 fail over from a connect that never completes (E5, connect_timeout)", async () => {
+  it.concurrent("BH-41 clocks fail over from a connect that never completes (E5, connect_timeout)", async () => {
     await using hole = await createBlackHole();
     // Some kernels complete every handshake: there the request is answered by B all the same, after the first token's clock.
     await using scene = await stage.scene({
