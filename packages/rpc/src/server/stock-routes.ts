@@ -97,7 +97,9 @@ class StockCall extends Cancellable {
     this.#context = context;
     const left = context.timeoutMs();
     this.deadline = left === undefined ? undefined : Date.now() + left;
-    context.signal.addEventListener("abort", this.#follow, { once: true });
+    // The caller may have left, or its deadline passed, while the request was still being read.
+    if (context.signal.aborted) this.cancel();
+    else context.signal.addEventListener("abort", this.#follow, { once: true });
   }
 
   header(name: string): string | undefined {
