@@ -4,114 +4,15 @@ import {
   decide,
   type DecideInput,
   type Decided,
-  deploymentScope,
-  ERROR_CLASSES,
-  type ErrorClass,
   type Group,
+  LoadLedger,
   MAX_HOPS,
+  requestsThisMinute,
   wasCalled,
 } from "../src/index.ts";
-import { after, benched, config, deployment, facts, group, input, key, T0 } from "./builders.ts";
+import { after } from "./builders.ts";
 import type { Failure } from "./builders.ts";
-
-const names = ["g", "h", "i", "j", "k"];
-
-const fallback = fc.option(fc.constantFrom(...names), { nil: undefined });
-
-/** Groups that point at each other in every way, loops included: the core must end also where validation failed. */
-const groupOf = (name: string) =>
-  fc
-    .record({
-      deployments: fc.uniqueArray(
-        fc.record({
-          id: fc.constantFrom("a/m", "b/m", "c/m", "d/m", "a/n", "b/n"),
-          weight: fc.integer({ min: 0, max: 3 }),
-          paused: fc.boolean(),
-        }),
-        { minLength: 1, maxLength: 6, selector: ({ id }) => id },
-      ),
-      strategy: fc.constantFrom("weighted", "shuffle", "round_robin"),
-      zeroWeight: fc.constantFrom("off", "standby"),
-      order: fc.constantFrom("weight", "strategy"),
-      maxRetries: fc.integer({ min: 0, max: 3 }),
-      maxAttempts: fc.integer({ min: 1, max: 8 }),
-      maxDeployments: fc.integer({ min: 0, max: 4 }),
-      requestTimeoutMs: fc.constantFrom(0, 900, 60_000),
-      attemptTimeoutMs: fc.constantFrom(0, 400, 30_000),
-      waitMs: fc.constantFrom(0, 100),
-      whenAllBenched: fc.constantFrom("try_soonest", "refuse"),
-      respectRetryAfter: fc.boolean(),
-      onTimeout: fc.constantFrom("failover", "refuse"),
-      general: fallback,
-      context: fallback,
-      content: fallback,
-    })
-    .map((made) =>
-      group(
-        name,
-        made.deployments.map(({ id, weight, paused }) => deployment(id, { weight, paused })),
-        {
-          strategy: made.strategy,
-          zeroWeight: made.zeroWeight,
-          maxAttempts: made.maxAttempts,
-          requestTimeoutMs: made.requestTimeoutMs,
-          attemptTimeoutMs: made.attemptTimeoutMs,
-          onTimeout: made.onTimeout,
-          retry: { maxRetries: made.maxRetries, respectRetryAfter: made.respectRetryAfter },
-          failover: {
-            order: made.order,
-            maxDeployments: made.maxDeployments,
-            waitMs: made.waitMs,
-            timeoutMultiplier: 2,
-          },
-          bench: { whenAllBenched: made.whenAllBenched },
-          fallback: { general: made.general, context: made.context, content: made.content },
-        },
-      ),
-    );
-
-const world = fc
-  .record({
-    groups: fc.tuple(...names.map(groupOf)),
-    defaults: fc.subarray(names),
-    seed: fc.nat(),
-    benches: fc.dictionary(
-      fc.constantFrom(
-        "m:a/m",
-        "m:b/m",
-        "p:c",
-        "p:d",
-        deploymentScope("p/g", "a/m"),
-        deploymentScope("p/h", "b/m"),
-      ),
-      fc.constantFrom(T0 + 200, T0 + 5_000_000),
-    ),
-    notReady: fc.subarray(["a", "b", "c", "d"], { maxLength: 2 }),
-    deadline: fc.constantFrom(undefined, T0 + 500),
-  })
-  .map(({ groups, defaults, seed, benches, notReady, deadline }) =>
-    input(config(groups, defaults), {
-      seed,
-      health: benched(benches),
-      load: { notReady: new Set(notReady), places: new Map() },
-      request: { facts: facts({ deadline }), key: key(["g"]) },
-    }),
-  );
-
-const failure: fc.Arbitrary<Failure> = fc.record(
-  {
-    error: fc.constantFrom<ErrorClass>(
-      ...ERROR_CLASSES,
-      "server_error",
-      "overloaded",
-      "rate_limited",
-      "not_ready",
-    ),
-    retryAfterMs: fc.constantFrom(1, 300, 10_000, 900_000, Number.NaN),
-    tookMs: fc.constantFrom(0, 10, 400),
-  },
-  { requiredKeys: ["error"] },
-);
+import { failure, world } from "./worlds.ts";
 
 const MAX_STEPS = 200;
 
@@ -167,10 +68,65 @@ describe("laws of decide", () => {
       const isBenched = Object.values(chosen.scopes).some(
         (scope) => (at.health.benches.get(scope)?.policy?.until ?? 0) > at.now,
       );
-      expect(isBenched).toBe(decision.lastResort);
+      expect(isBenched).toBe(decision.lastResort || decision.probe);
+      expect(decision.lastResort && decision.probe).toBe(false);
       if (decision.lastResort) expect(history.attempts.every((one) => one.group !== of.key)).toBe(true);
     });
     expect(decisions).toBeGreaterThan(300);
+  });
+
+  it("S5 never one at its own limit, but the last resort of R7 that is benched", () => {
+    const decisions = law((at, { decision }) => {
+      if (decision.kind === "refuse" || decision.lastResort) return;
+      const { limits, scopes } = decision.deployment;
+      const rpm = limits?.rpm ?? Number.POSITIVE_INFINITY;
+      expect(requestsThisMinute(at.load.deployments?.get(scopes.model), at.now)).toBeLessThan(rpm);
+    });
+    expect(decisions).toBeGreaterThan(300);
+  });
+
+  it("B4, BH-08 a probe takes the slot of every bench that it probes, and nothing else takes one", () => {
+    let probes = 0;
+    law((at, { decision, effects, history }) => {
+      const taken = effects.filter((effect) => effect.kind === "probe");
+      expect(taken).toHaveLength(decision.kind === "attempt" && decision.probe ? 1 : 0);
+      for (const { keys, expiresAt } of taken) {
+        probes += 1;
+        expect(history.attempts).toEqual([]);
+        expect(expiresAt).toBeGreaterThan(at.now);
+        for (const key of keys) {
+          expect(at.health.benches.get(key)?.probe?.router).toBe(at.router);
+          expect(at.load.probes?.get(key)?.until ?? 0).toBeLessThanOrEqual(at.now);
+        }
+      }
+    });
+    expect(probes).toBeGreaterThan(10);
+  });
+
+  it("F1 a first pick with a key does not depend on the draw, the load or the time of day", () => {
+    let placed = 0;
+    law((at, { decision, history }) => {
+      if (decision.kind === "refuse" || decision.affinity === undefined || history.attempts.length > 0)
+        return;
+      if (decision.probe || decision.group.policy.bench.ramp?.length !== 0) return;
+      placed += 1;
+      const other = decide({ ...at, seed: at.seed + 1, load: { ...at.load, places: new Map() } });
+      if (other.decision.kind === "refuse" || other.decision.probe) return;
+      expect(other.decision.deployment.id).toBe(decision.deployment.id);
+    });
+    expect(placed).toBeGreaterThan(30);
+  });
+
+  it("invariant 3 effects of any decision fit the ledger, and what they open ends", () => {
+    law((at, { effects }) => {
+      const ledger = new LoadLedger();
+      ledger.apply(effects, at.now);
+      const leases = effects.filter(({ kind }) => kind === "lease").length;
+      expect(ledger.leases).toBe(leases);
+      ledger.tick(at.now + 10_000_000);
+      expect(ledger.leases).toBe(0);
+      expect(ledger.snapshot(new Set()).probes?.size).toBe(0);
+    });
   });
 
   it("R2, G5 never a group that was neither asked for nor a fallback", () => {
