@@ -209,5 +209,6 @@ export function writeUsage(usage: TokenUsage): JsonObject {
     cache_creation_input_tokens: cacheWritten,
     cache_read_input_tokens: usage.cached,
     output_tokens: usage.output,
+    output_tokens_details: usage.reasoning > 0 ? { thinking_tokens: usage.reasoning } : undefined,
   };
 }

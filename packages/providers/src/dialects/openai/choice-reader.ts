@@ -6,6 +6,9 @@ interface OpenCall {
   readonly id: string | undefined;
 }
 
+/** The vendor whose signatures messages callers can give back. */
+const SIGNED = "anthropic-claude-v1";
+
 /** What a choice says beside text, thinking and calls: told whole, since no other dialect has it. */
 const OTHERS: readonly string[] = ["audio", "images", "annotations"];
 
@@ -27,9 +30,10 @@ export class ChoiceReader {
 
   take(delta: JsonObject): void {
     const choice = this.#choice;
-    const reasoning =
-      delta["reasoning_content"] ?? delta["reasoning"] ?? reasoningOf(delta["reasoning_details"]);
-    this.#think(textOf(reasoning));
+    const details = delta["reasoning_details"];
+    if (!isJsonList(details) || !this.#takeDetails(details)) {
+      this.#think(textOf(delta["reasoning_content"] ?? delta["reasoning"]));
+    }
     this.#takeContent(delta["content"]);
     const refusal = textOf(delta["refusal"]);
     if (refusal !== "") {
@@ -73,6 +77,25 @@ export class ChoiceReader {
     return typeof stopSequence === "string" ? "stop_sequence" : "stop";
   }
 
+  /** OpenRouter's details, which hold the same text and more. False when they say nothing that goes on. */
+  #takeDetails(details: readonly Json[]): boolean {
+    const choice = this.#choice;
+    let said = false;
+    for (const detail of details) {
+      if (!isJsonObject(detail)) continue;
+      const signs = detail["format"] === SIGNED ? SIGNED : undefined;
+      const text = textOf(detail["text"]) || textOf(detail["summary"]);
+      const signature = textOf(detail["signature"]);
+      const data = textOf(detail["data"]);
+      if (text !== "") this.#think(text, signs);
+      if (signs !== undefined && signature !== "")
+        this.#emit({ type: "signature", choice, signature, format: signs });
+      if (signs !== undefined && data !== "") this.#emit({ type: "redacted", choice, data, format: signs });
+      said ||= text !== "" || signature !== "" || data !== "";
+    }
+    return said;
+  }
+
   /** A text, or as Mistral has it a list of parts. */
   #takeContent(content: Json | undefined): void {
     if (!isJsonList(content)) {
@@ -93,8 +116,9 @@ export class ChoiceReader {
     this.#emit({ type: "text", choice: this.#choice, text });
   }
 
-  #think(text: string): void {
-    if (text !== "") this.#emit({ type: "thinking", choice: this.#choice, text });
+  #think(text: string, format?: typeof SIGNED): void {
+    if (text === "") return;
+    this.#emit({ type: "thinking", choice: this.#choice, text, ...(format === undefined ? {} : { format }) });
   }
 
   /** Some servers give no index, or one for all: then a new id is a new call. */
@@ -126,12 +150,11 @@ function textOf(value: Json | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The text of `reasoning_details`, or of Mistral's list of thinking. */
-function reasoningOf(details: Json | undefined): string {
-  if (!isJsonList(details)) return "";
-  return details
-    .map((detail) => (isJsonObject(detail) ? textOf(detail["text"]) || textOf(detail["summary"]) : ""))
-    .join("");
+/** The text of Mistral's list of thinking. */
+function reasoningOf(parts: Json | undefined): string {
+  return isJsonList(parts)
+    ? parts.map((part) => (isJsonObject(part) ? textOf(part["text"]) : "")).join("")
+    : "";
 }
 
 /** What `finish_reason` means; servers have words of their own. */

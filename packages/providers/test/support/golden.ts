@@ -1,0 +1,88 @@
+import { fileURLToPath } from "node:url";
+import { dialectOf } from "../../src/dialects/index.ts";
+import type { FamilyName } from "../../src/families/capabilities.ts";
+import { TranslationFault } from "../../src/translate/fault.ts";
+import { textOf } from "./bytes.ts";
+import { planOf, runStream, sent } from "./exchange.ts";
+import { type ProviderCase, providerCases } from "./fixtures.ts";
+
+/** Where the reviewed files are. */
+export const GOLDEN: string = fileURLToPath(new URL("../../../../test/fixtures/golden/", import.meta.url));
+
+/** One recorded answer as a caller of another dialect gets it. */
+export interface GoldenCase {
+  /** Path below {@link GOLDEN}. */
+  readonly file: string;
+  readonly text: string;
+}
+
+const COMPATIBLE = [
+  "azure-openai",
+  "openai",
+  "deepseek",
+  "groq",
+  "mistral",
+  "ollama-vllm",
+  "xai",
+  "zai",
+  "moonshot",
+  "together",
+];
+
+/** Every recorded answer of a translated endpoint, and every recorded request, told in the other dialect. */
+export function goldenCases(): GoldenCase[] {
+  return [
+    ...providerCases(["anthropic"], "messages").flatMap((found) => tell(found, "chat", "anthropic")),
+    ...providerCases(COMPATIBLE, "chat.completions").flatMap((found) =>
+      tell(found, "messages", familyOf(found.name)),
+    ),
+  ];
+}
+
+function familyOf(name: string): FamilyName {
+  if (name.startsWith("openai/")) return "openai";
+  return name.startsWith("azure-openai/") ? "azure_openai" : "openai_compatible";
+}
+
+function tell(found: ProviderCase, dialect: "chat" | "messages", family: FamilyName): GoldenCase[] {
+  const answer = { file: `${found.name}.${dialect}.txt`, text: answerText(found, dialect, family) };
+  if (found.request === undefined) return [answer];
+  return [answer, { file: `${found.name}.request.json`, text: requestText(found.request, dialect) }];
+}
+
+/** The recorded request, which is in the provider's dialect, put to a provider of the other one. */
+function requestText(request: Uint8Array, dialect: "chat" | "messages"): string {
+  const [endpoint, target] =
+    dialect === "chat" ? (["messages", "openai"] as const) : (["chat", "anthropic"] as const);
+  try {
+    return `${JSON.stringify(sent(planOf(endpoint, target, textOf(request))).json, null, 2)}\n`;
+  } catch (error) {
+    if (!(error instanceof TranslationFault)) throw error;
+    const { code, param, message } = error;
+    return `${JSON.stringify({ refused: { code, param, message } }, null, 2)}\n`;
+  }
+}
+
+function answerText(found: ProviderCase, dialect: "chat" | "messages", family: FamilyName): string {
+  const streams = found.stream && found.status === 200;
+  const messages = [{ role: "user", content: "hi" }];
+  const body =
+    dialect === "chat"
+      ? { model: "g", stream: streams, stream_options: { include_usage: true }, messages }
+      : { model: "g", stream: streams, max_tokens: 10, messages };
+  const plan = planOf(dialect, family, body);
+  if (found.status !== 200) {
+    const error = dialectOf(dialect).providerErrorBody(found.status, found.body, "req_1");
+    return `${found.status}\n${pretty(textOf(error))}`;
+  }
+  if (!streams) {
+    const reading = plan.readAnswer(found.body);
+    return reading.kind === "usable" ? pretty(textOf(reading.body)) : `${JSON.stringify(reading)}\n`;
+  }
+  const run = runStream(plan, [found.body]);
+  return `${run.text}== ${JSON.stringify({ verdict: run.verdict, failure: run.failure, usage: run.usage })}\n`;
+}
+
+function pretty(json: string): string {
+  return `${JSON.stringify(JSON.parse(json), null, 2)}\n`;
+}

@@ -1,0 +1,167 @@
+import { describe, expect, it } from "vitest";
+import type { FamilyName } from "../../src/families/capabilities.ts";
+import { planOf, sent } from "../support/exchange.ts";
+import { faultOf } from "../support/fault.ts";
+
+const HI = { role: "user", content: "hi" };
+const messages = (body: object, family: FamilyName = "openai"): Record<string, unknown> =>
+  sent(planOf("messages", family, { model: "g", max_tokens: 10, messages: [HI], ...body })).json;
+
+describe("messages to chat families", () => {
+  it("BH-24: images of tool results follow in one user message after the whole run", () => {
+    const use = (id: string, p: string): object => ({ type: "tool_use", id, name: "read", input: { p } });
+    const image = {
+      type: "image",
+      source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" },
+    };
+    const body = messages({
+      messages: [
+        { role: "user", content: "read both" },
+        { role: "assistant", content: [use("t1", "a.png"), use("t2", "b.txt")] },
+        {
+          role: "user",
+          content: [
+            { type: "tool_result", tool_use_id: "t1", content: [image] },
+            { type: "tool_result", tool_use_id: "t2", content: "bee" },
+            { type: "text", text: "compare" },
+          ],
+        },
+      ],
+    });
+    const list = body["messages"] as { role: string; content: unknown }[];
+    expect(list.map(({ role }) => role)).toStrictEqual(["user", "assistant", "tool", "tool", "user"]);
+    expect(typeof list[2]?.content).toBe("string");
+    expect(list[2]?.content).not.toContain("iVBORw0KGgo");
+    expect(list[3]?.content).toBe("bee");
+    expect(list[4]?.content).toStrictEqual([
+      { type: "text", text: "From the result of tool call t1:" },
+      { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } },
+      { type: "text", text: "compare" },
+    ]);
+  });
+
+  it("BH-24: is_error leaves a mark", () => {
+    const result = { type: "tool_result", tool_use_id: "t", content: "boom", is_error: true };
+    expect(messages({ messages: [{ role: "user", content: [result] }] })["messages"]).toStrictEqual([
+      { role: "tool", tool_call_id: "t", content: "[tool error] boom" },
+    ]);
+  });
+
+  it.each([
+    [undefined, undefined, undefined],
+    [{ type: "auto", disable_parallel_tool_use: true }, "auto", false],
+    [{ type: "any" }, "required", undefined],
+    [
+      { type: "tool", name: "f", disable_parallel_tool_use: false },
+      { type: "function", function: { name: "f" } },
+      true,
+    ],
+    [{ type: "none" }, "none", undefined],
+  ])("BH-23: the table backwards: %j", (tool_choice, choice, parallel) => {
+    const body = messages({ tools: [{ name: "f", input_schema: { type: "object" } }], tool_choice });
+    expect(body["tool_choice"]).toStrictEqual(choice);
+    expect(body["parallel_tool_calls"]).toBe(parallel);
+    expect(messages({ tool_choice })).not.toHaveProperty("tool_choice");
+  });
+
+  it("P2: the rest of a request, for OpenAI and for servers like it", () => {
+    const body = {
+      system: [
+        { type: "text", text: "A", cache_control: { type: "ephemeral" } },
+        { type: "text", text: "B" },
+      ],
+      messages: [
+        HI,
+        {
+          role: "assistant",
+          content: [
+            { type: "thinking", thinking: "t", signature: "s" },
+            { type: "text", text: "a" },
+          ],
+        },
+        {
+          role: "user",
+          content: [
+            { type: "document", title: "T", source: { type: "text", media_type: "text/plain", data: "D" } },
+          ],
+        },
+      ],
+      stop_sequences: ["x"],
+      metadata: { user_id: "u".repeat(100) },
+      thinking: { type: "enabled", budget_tokens: 10_000 },
+      top_p: 0.5,
+      stream: true,
+    };
+    const wanted = {
+      messages: [
+        { role: "system", content: "A\n\nB" },
+        { role: "user", content: "hi" },
+        { role: "assistant", content: "a" },
+        { role: "user", content: [{ type: "text", text: "T\n\nD" }] },
+      ],
+      stop: ["x"],
+      user: "u".repeat(64),
+      reasoning_effort: "medium",
+      top_p: 0.5,
+      stream: true,
+      stream_options: { include_usage: true },
+    };
+    expect(messages(body)).toStrictEqual({ model: "m", ...wanted, max_completion_tokens: 10 });
+    expect(messages({ ...body, top_k: 4 }, "openai_compatible")).toStrictEqual({
+      model: "m",
+      ...wanted,
+      max_tokens: 10,
+      top_k: 4,
+    });
+  });
+
+  it.each([
+    [{ max_tokens: undefined }, "invalid_request", "max_tokens"],
+    [{ max_tokens: 1, top_k: 4 }, "not_translatable", "top_k"],
+    [{ max_tokens: 1, context_management: { edits: [] } }, "not_translatable", "context_management"],
+    [{ max_tokens: 1, stop_sequences: ["1", "2", "3", "4", "5"] }, "not_translatable", "stop_sequences"],
+    [
+      { max_tokens: 1, tools: [{ type: "web_search_20250305", name: "web_search" }] },
+      "not_translatable",
+      "tools.0",
+    ],
+    [
+      { max_tokens: 1, tools: [{ name: "f", input_schema: {}, defer_loading: true }] },
+      "not_translatable",
+      "tools.0.defer_loading",
+    ],
+    [
+      { max_tokens: 1, messages: [HI, { role: "assistant", content: "The" }] },
+      "not_translatable",
+      "messages.1",
+    ],
+    [
+      { max_tokens: 1, messages: [{ role: "user", content: [{ type: "search_result" }] }] },
+      "not_translatable",
+      "messages.0.content.0",
+    ],
+    [
+      {
+        max_tokens: 1,
+        messages: [{ role: "user", content: [{ type: "image", source: { type: "file", file_id: "f" } }] }],
+      },
+      "not_translatable",
+      "messages.0.content.0.source",
+    ],
+    [{ max_tokens: 1, messages: [{ role: "user", content: 1 }] }, "invalid_request", "messages.0.content"],
+  ])("P2, BH-34: %j is refused by name", (body, code, param) => {
+    const fault = faultOf("messages", "openai", body);
+    expect(fault).toMatchObject({ code, param });
+    expect(fault.message).toContain(`'${param}'`);
+    if (code === "not_translatable") expect(fault.message).toContain("capability_rejected:");
+  });
+
+  it("an account that serves messages itself gets them as they are", () => {
+    const body = `{"model":"g", "max_tokens":1,"messages":[],"new":1e400}`;
+    const plan = planOf("messages", "openai_compatible", body, {
+      account: { baseUrl: "https://h/v1", endpoints: ["chat", "messages"] },
+    });
+    expect(plan).toMatchObject({ translated: false, request: { path: "/v1/messages" } });
+    expect(sent(plan).text).toBe(body.replace('"g"', '"m"'));
+  });
+});
