@@ -1,67 +1,175 @@
-const maxLine = 1024;
+const maxExtension = 1024;
+const maxTrailer = 16_384;
+const maxSizeDigits = 8;
+
 const cr = 13;
 const lf = 10;
+const tab = 9;
+const space = 32;
+const semicolon = 59;
 
-/** Takes the chunked transfer coding off a response body that comes in pieces. Trailers are dropped. */
+const size = 0;
+const blank = 1;
+const extension = 2;
+const sizeEnd = 3;
+const data = 4;
+const dataCr = 5;
+const dataLf = 6;
+const trailerStart = 7;
+const trailerLine = 8;
+const trailerLf = 9;
+const lastLf = 10;
+const done = 11;
+
+/** Takes the chunked transfer coding off a body that comes in pieces. Trailers are dropped. */
 export class ChunkedDecoder {
-  #state: "size" | "data" | "data-end" | "trailer" | "done" = "size";
+  /** The data that `take` found: where in the bytes it begins and ends. */
+  from = 0;
+  to = 0;
+  #state = size;
   #left = 0;
-  #line = "";
+  #digits = 0;
+  /** Bytes of the extension or of the trailers so far. */
+  #extra = 0;
 
   get done(): boolean {
-    return this.#state === "done";
+    return this.#state === done;
   }
 
   /** Reads from `offset` and says how far it got: past the end of the body or of the bytes. -1: malformed. */
-  push(bytes: Buffer, offset: number, emit: (data: Buffer) => void): number {
+  push(bytes: Buffer, offset: number, emit: (piece: Buffer) => void): number {
     let at = offset;
-    while (at < bytes.length && this.#state !== "done") {
-      if (this.#state === "data") {
-        const end = Math.min(bytes.length, at + this.#left);
-        this.#left -= end - at;
-        if (this.#left === 0) this.#state = "data-end";
+    while (at < bytes.length && this.#state !== done) {
+      if (this.#state === data) {
+        const end = this.#run(bytes, at);
         emit(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
         at = end;
-        continue;
+      } else {
+        at = this.#frame(bytes, at);
+        if (at < 0) return -1;
       }
-      at = this.#readLine(bytes, at);
-      if (at < 0) return -1;
     }
     return at;
   }
 
-  #readLine(bytes: Buffer, start: number): number {
-    const end = bytes.indexOf(lf, start);
-    const stop = end < 0 ? bytes.length : end;
-    if (this.#line.length + stop - start > maxLine) return -1;
-    const piece = bytes.toString("latin1", start, stop);
-    if (end < 0) {
-      this.#line += piece;
-      return stop;
+  /**
+   * As `push`, but moves all data of these bytes together within them, `from` to `to`: a read with many chunks is
+   * handed on as one. When malformed, that is what came before.
+   */
+  take(bytes: Buffer, offset: number): number {
+    let at = offset;
+    this.from = this.to = offset;
+    while (at < bytes.length && this.#state !== done) {
+      if (this.#state === data) {
+        const end = this.#run(bytes, at);
+        if (this.from === this.to) {
+          this.from = at;
+          this.to = end;
+        } else {
+          bytes.copyWithin(this.to, at, end);
+          this.to += end - at;
+        }
+        at = end;
+      } else {
+        at = this.#frame(bytes, at);
+        if (at < 0) return -1;
+      }
     }
-    const line = this.#line === "" ? piece : this.#line + piece;
-    this.#line = "";
-    if (line.charCodeAt(line.length - 1) !== cr) return -1;
-    return this.#takeLine(line.slice(0, -1)) ? end + 1 : -1;
+    return at;
   }
 
-  #takeLine(line: string): boolean {
+  #run(bytes: Buffer, at: number): number {
+    const end = Math.min(bytes.length, at + this.#left);
+    this.#left -= end - at;
+    if (this.#left === 0) this.#state = dataCr;
+    return end;
+  }
+
+  /** Reads what is not data: up to the next data, the end of the bytes, or the end of the body. */
+  #frame(bytes: Buffer, start: number): number {
+    let at = start;
+    while (at < bytes.length && this.#state !== data && this.#state !== done) {
+      if (!this.#accept(bytes[at] as number)) return -1;
+      at += 1;
+    }
+    return at;
+  }
+
+  #accept(byte: number): boolean {
     switch (this.#state) {
-      case "size": {
-        const match = /^([0-9a-fA-F]{1,8})(?:[ \t]*;.*)?$/.exec(line);
-        if (match === null) return false;
-        this.#left = Number.parseInt(match[1] as string, 16);
-        this.#state = this.#left === 0 ? "trailer" : "data";
-        return true;
-      }
-      case "data-end":
-        this.#state = "size";
-        return line === "";
-      case "trailer":
-        if (line === "") this.#state = "done";
-        return true;
+      case size:
+        return this.#acceptSize(byte);
+      case blank:
+        if (byte === semicolon) this.#state = extension;
+        return byte === semicolon || ((byte === space || byte === tab) && this.#within(maxExtension));
+      case extension:
+        if (byte === cr) {
+          this.#state = sizeEnd;
+          return true;
+        }
+        return isText(byte) && this.#within(maxExtension);
+      case sizeEnd:
+        this.#state = this.#left === 0 ? trailerStart : data;
+        this.#digits = 0;
+        this.#extra = 0;
+        return byte === lf;
+      case dataCr:
+        this.#state = dataLf;
+        return byte === cr;
+      case dataLf:
+        this.#state = size;
+        return byte === lf;
+      case trailerStart:
+        this.#state = byte === cr ? lastLf : trailerLine;
+        return byte === cr || (isText(byte) && byte !== space && byte !== tab && this.#within(maxTrailer));
+      case trailerLine:
+        if (byte === cr) {
+          this.#state = trailerLf;
+          return true;
+        }
+        return isText(byte) && this.#within(maxTrailer);
+      case trailerLf:
+        this.#state = trailerStart;
+        return byte === lf;
       default:
-        return false;
+        this.#state = done;
+        return byte === lf;
     }
   }
+
+  #acceptSize(byte: number): boolean {
+    const digit = hexValue(byte);
+    if (digit >= 0) {
+      this.#digits += 1;
+      this.#left = this.#left * 16 + digit;
+      return this.#digits <= maxSizeDigits;
+    }
+    if (byte === cr) this.#state = sizeEnd;
+    else this.#state = byte === semicolon ? extension : blank;
+    return this.#digits > 0 && (byte === cr || byte === semicolon || byte === space || byte === tab);
+  }
+
+  #within(max: number): boolean {
+    this.#extra += 1;
+    return this.#extra <= max;
+  }
+}
+
+/** The line before a chunk of that many bytes; `\r\n` follows the chunk. */
+export function chunkHead(bytes: number): string {
+  return `${bytes.toString(16)}\r\n`;
+}
+
+/** What ends a chunked body. */
+export const lastChunk = "0\r\n\r\n";
+
+function hexValue(byte: number): number {
+  if (byte >= 48 && byte <= 57) return byte - 48;
+  const letter = byte | 32;
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1;
+}
+
+/** No control but a tab. */
+function isText(byte: number): boolean {
+  return (byte >= 32 && byte !== 127) || byte === tab;
 }

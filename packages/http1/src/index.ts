@@ -1,11 +1,14 @@
-export { ChunkedDecoder } from "./chunked.ts";
+export { ChunkedDecoder, chunkHead, lastChunk } from "./chunked.ts";
+export { fieldName, Fields, isFieldValue, maxFields } from "./fields.ts";
 export { type Flushable, flushThisTurn, type Part, writeParts } from "./flush.ts";
 export {
   contentLength,
-  Fields,
+  hasToken,
   maxHeadBytes,
   parseRequestHead,
   parseResponseHead,
   type RequestHead,
   type ResponseHead,
 } from "./head.ts";
+export { requestHead } from "./request-head.ts";
+export { type ResponseFault, ResponseReader, type ResponseSink } from "./response-reader.ts";

@@ -7,15 +7,29 @@ import type { UpstreamClock, UpstreamTls } from "./types.ts";
 export interface ConnectTarget {
   readonly host: string;
   readonly port: number;
+  /** What requests say in `host`. */
+  readonly authority: string;
   readonly secure: boolean;
   readonly tls: UpstreamTls;
   /** The last TLS session of the origin, so that its next connection saves a round trip. */
   session: Buffer | undefined;
 }
 
+/** Takes what is read of a socket. */
+interface Receiver {
+  /** `shared`: the next read, of any socket, writes over these bytes. */
+  onBytes(bytes: Buffer, shared: boolean): void;
+}
+
+/** A connected socket; bytes that come before it has a receiver are a fault of the peer and end it. */
+export interface OpenSocket {
+  readonly socket: Socket;
+  receiver: Receiver | null;
+}
+
 /** Receives the one result of an attempt to connect. */
 export interface ConnectWaiter {
-  onConnected(socket: Socket): void;
+  onConnected(open: OpenSocket): void;
   onConnectError(error: ExchangeError): void;
 }
 
@@ -35,7 +49,14 @@ export function connectTarget(origin: string, tls: UpstreamTls): ConnectTarget {
     throw new TypeError("not an http origin");
   }
   const port = url.port === "" ? (secure ? 443 : 80) : Number(url.port);
-  return { host: url.hostname.replace(/^\[|\]$/g, ""), port, secure, tls, session: undefined };
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port,
+    authority: url.host,
+    secure,
+    tls,
+    session: undefined,
+  };
 }
 
 /** Opens a socket, TLS included, within `timeoutMs` (0: no bound). Returns its cancellation. */
@@ -45,7 +66,8 @@ export function openSocket(
   clock: UpstreamClock,
   waiter: ConnectWaiter,
 ): () => void {
-  const socket = target.secure ? openTls(target) : openTcp(target);
+  const open = target.secure ? openTls(target) : openTcp(target);
+  const { socket } = open;
   let tcpReady = false;
   let settled = false;
 
@@ -73,7 +95,7 @@ export function openSocket(
   });
   socket.once(target.secure ? "secureConnect" : "connect", () => {
     if (settle()) {
-      waiter.onConnected(socket);
+      waiter.onConnected(open);
     }
   });
   // Stays for the socket's life: an error between owners must not be an uncaught one.
@@ -87,19 +109,30 @@ export function openSocket(
   };
 }
 
-function openTcp(target: ConnectTarget): Socket {
-  const options: TcpNetConnectOpts & ReadAhead = {
+/**
+ * What every plain socket reads into: a read is looked at before the next one happens, and what is kept of it is
+ * small and copied, which costs less than a buffer for each read.
+ */
+const readBuffer = Buffer.allocUnsafeSlow(READ_AHEAD_BYTES);
+
+function openTcp(target: ConnectTarget): OpenSocket {
+  const callback = (size: number): boolean => {
+    receive(open, readBuffer.subarray(0, size), true);
+    return true;
+  };
+  const options: TcpNetConnectOpts = {
     host: target.host,
     port: target.port,
     noDelay: true,
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
-    highWaterMark: READ_AHEAD_BYTES,
+    onread: { buffer: readBuffer, callback },
   };
-  return connectTcp(options);
+  const open: OpenSocket = { socket: connectTcp(options), receiver: null };
+  return open;
 }
 
-function openTls(target: ConnectTarget): Socket {
+function openTls(target: ConnectTarget): OpenSocket {
   const options: ConnectionOptions & ReadAhead = {
     host: target.host,
     port: target.port,
@@ -110,8 +143,19 @@ function openTls(target: ConnectTarget): Socket {
     ...(target.session === undefined ? {} : { session: target.session }),
   };
   const socket = connectTls(options);
+  const open: OpenSocket = { socket, receiver: null };
   socket.on("session", (session: Buffer) => {
     target.session = session;
   });
-  return socket.setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_MS);
+  socket.on("data", (bytes: Buffer) => receive(open, bytes, false));
+  socket.setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_MS);
+  return open;
+}
+
+function receive(open: OpenSocket, bytes: Buffer, shared: boolean): void {
+  if (open.receiver === null) {
+    open.socket.destroy();
+  } else {
+    open.receiver.onBytes(bytes, shared);
+  }
 }

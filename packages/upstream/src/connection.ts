@@ -1,6 +1,12 @@
-import type { Socket } from "node:net";
-import { Client, type Dispatcher } from "undici";
-import { InterimFilter } from "./interim-filter.ts";
+import {
+  type Fields,
+  ResponseReader,
+  type ResponseHead,
+  type ResponseSink,
+  writeParts,
+} from "@switchyard/http1";
+import type { OpenSocket } from "./connect.ts";
+import { codeOf } from "./errors.ts";
 
 const MAX_HEAD_BYTES = 64 * 1024;
 
@@ -12,48 +18,50 @@ export interface ConnectionOwner {
   onIdleClosed(connection: Connection): void;
 }
 
-/**
- * One socket with an HTTP/1.1 client on it that never opens another: who holds a connection knows whether its socket
- * was used before, which the replay of invariant 7 turns on.
- */
-export class Connection {
-  readonly #socket: Socket;
-  readonly #client: Client;
-  readonly #filter = new InterimFilter();
-  #idle = false;
-  #served = 0;
+/** Whose request a connection carries. Told one of `onResponseEnd` and `onResponseError`, unless it destroyed it. */
+export interface ConnectionUser {
+  onResponseHead(status: number, fields: Fields): void;
+  /** The chunk is the receiver's to keep. */
+  onResponseData(chunk: Uint8Array): void;
+  /** The connection is already free for another request, if it is `usable`. */
+  onResponseEnd(): void;
+  onResponseError(code: string | undefined): void;
+}
 
-  constructor(origin: string, socket: Socket, keepAliveMs: number, owner: ConnectionOwner) {
-    this.#socket = socket;
-    const read = socket.read.bind(socket);
-    socket.read = (size?: number): Buffer | null => {
-      const chunk = read(size) as Buffer | null;
-      return chunk === null ? null : this.#filter.pass(chunk);
-    };
-    let given = false;
-    this.#client = new Client(origin, {
-      connect: (_options, callback) => {
-        const again = given;
-        given = true;
-        // undici is inside its own loop here and would not see a synchronous answer.
-        queueMicrotask(() => (again ? callback(new Error("socket is gone"), null) : callback(null, socket)));
-      },
-      allowH2: false,
-      pipelining: 1,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: Math.max(1, keepAliveMs),
-      keepAliveMaxTimeout: Math.max(1, keepAliveMs),
-      keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
-      maxHeaderSize: MAX_HEAD_BYTES,
-      // The other parser does not read through `socket.read`.
-      useMilo: false,
+/**
+ * One socket that speaks HTTP/1.1 and is never opened again: who holds a connection knows whether its socket was used
+ * before, which the replay of invariant 7 turns on.
+ */
+export class Connection implements ResponseSink {
+  readonly #open: OpenSocket;
+  readonly #owner: ConnectionOwner;
+  readonly #keepAliveMs: number;
+  readonly #reader = new ResponseReader(this, MAX_HEAD_BYTES);
+  #user: ConnectionUser | null = null;
+  #served = 0;
+  #idle = false;
+  #reading = false;
+  /** Whether what is being read lies in a buffer that the next read writes over. */
+  #sharedRead = false;
+  /** Read while held, and not looked at yet. */
+  #rest: Buffer | null = null;
+  /** What ends it when it is left idle; armed once and moved on, as every rest but the last is cut short. */
+  #restTimer: NodeJS.Timeout | null = null;
+  #restMs = 0;
+  #errorCode: string | undefined;
+  /** The provider has closed its side; what is at rest is still to be read. */
+  #ended = false;
+
+  constructor(open: OpenSocket, keepAliveMs: number, owner: ConnectionOwner) {
+    this.#open = open;
+    this.#keepAliveMs = keepAliveMs;
+    this.#owner = owner;
+    open.receiver = this;
+    open.socket.on("end", () => this.#onEof());
+    open.socket.on("error", (error) => {
+      this.#errorCode = codeOf(error);
     });
-    socket.once("close", () => {
-      if (this.#idle) {
-        owner.onIdleClosed(this);
-      }
-    });
+    open.socket.once("close", () => this.#onClose());
   }
 
   /** Whether the socket carried an exchange before the present one. */
@@ -61,45 +69,173 @@ export class Connection {
     return this.#served > 1;
   }
 
-  /** Whether any byte came back since the last dispatch. */
+  /** Whether any byte came back since the last request. */
   get byteSeen(): boolean {
-    return this.#filter.byteSeen;
+    return this.#reader.byteSeen;
   }
 
-  /** Whether another exchange may start: still open, and nothing of the last request waits to be sent. */
+  /** Whether another request may go out: still open, the last answer over, and nothing of its request left to send. */
   get usable(): boolean {
-    return !this.#socket.destroyed && this.#socket.readable && this.#socket.writableLength === 0;
+    const { socket } = this.#open;
+    const kept = this.#reader.reusable && this.#reader.keepAliveMs > KEEP_ALIVE_MARGIN_MS;
+    return kept && !socket.destroyed && socket.readable && socket.writableLength === 0;
   }
 
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    this.#idle = false;
+  /** `head` is whole, with its closing empty line. Nothing is called within this call. */
+  send(head: string, body: Uint8Array | null, bodyless: boolean, user: ConnectionUser): void {
+    if (this.#idle) {
+      this.#idle = false;
+      this.#open.socket.ref();
+    }
     this.#served += 1;
-    this.#filter.expectHead();
-    this.#client.dispatch(options, handler);
+    this.#user = user;
+    this.#reader.expect(bodyless);
+    writeParts(this.#open.socket, body === null ? [head] : [head, body]);
   }
 
-  /** Marks that nobody holds the connection. */
+  /** Nobody holds the connection now; it closes when nobody wants it for long. */
   rest(): void {
     this.#idle = true;
+    this.#open.socket.unref();
+    const ms = Math.min(this.#keepAliveMs, this.#reader.keepAliveMs - KEEP_ALIVE_MARGIN_MS);
+    if (this.#restTimer !== null && ms === this.#restMs) {
+      this.#restTimer.refresh();
+      return;
+    }
+    if (this.#restTimer !== null) {
+      clearTimeout(this.#restTimer);
+    }
+    this.#restMs = ms;
+    this.#restTimer = setTimeout(onRestOver, Math.max(1, ms), this).unref();
   }
 
-  /** Closes the socket now, whatever runs on it. */
+  closeIfIdle(): void {
+    if (this.#idle) {
+      this.#open.socket.destroy();
+    }
+  }
+
+  /** Stops reading; what was read and not yet handed over is kept. */
+  pause(): void {
+    this.#reader.held = true;
+    this.#open.socket.pause();
+  }
+
+  resume(): void {
+    this.#reader.held = false;
+    this.#open.socket.resume();
+    if (this.#rest !== null && !this.#reading) {
+      queueMicrotask(() => this.#readRest());
+    }
+  }
+
+  /** Closes the socket now, whatever runs on it; its user hears nothing more. */
   destroy(): void {
     this.#idle = false;
-    this.#socket.destroy();
-    this.#client.destroy(null, ignore);
+    this.#user = null;
+    this.#rest = null;
+    this.#reader.stop();
+    this.#open.socket.destroy();
   }
 
   /** Resolves once the socket is closed. */
   whenClosed(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#socket.closed) {
+      if (this.#open.socket.closed) {
         resolve();
       } else {
-        this.#socket.once("close", () => resolve());
+        this.#open.socket.once("close", () => resolve());
       }
     });
   }
+
+  /** Bytes from the socket; `shared` when the buffer is not ours to keep. */
+  onBytes(bytes: Buffer, shared: boolean): void {
+    if (this.#user === null) {
+      // Nobody asked: whatever it is, the next request's answer could not be told from it.
+      this.#open.socket.destroy();
+    } else if (this.#rest === null) {
+      this.#read(bytes, shared);
+    } else {
+      this.#rest = Buffer.concat([this.#rest, bytes]);
+      this.#readRest();
+    }
+  }
+
+  // --- the reader's sink
+
+  onHead(head: ResponseHead): void {
+    this.#user?.onResponseHead(head.status, head.fields);
+  }
+
+  onBody(bytes: Buffer, start: number, end: number): void {
+    const chunk = this.#sharedRead
+      ? Buffer.copyBytesFrom(bytes, start, end - start)
+      : bytes.subarray(start, end);
+    this.#user?.onResponseData(chunk);
+  }
+
+  onEnd(): void {
+    const user = this.#user;
+    this.#user = null;
+    if (this.#open.socket.isPaused()) {
+      this.#open.socket.resume();
+    }
+    user?.onResponseEnd();
+  }
+
+  #read(bytes: Buffer, shared: boolean): void {
+    this.#reading = true;
+    this.#sharedRead = shared;
+    const used = this.#reader.push(bytes);
+    this.#reading = false;
+    if (used < 0) {
+      this.#fail(this.#reader.fault);
+    } else if (used < bytes.length && this.#user !== null) {
+      this.#rest = shared ? Buffer.from(bytes.subarray(used)) : bytes.subarray(used);
+    }
+  }
+
+  #readRest(): void {
+    const rest = this.#rest;
+    if (rest !== null && !this.#reader.held) {
+      this.#rest = null;
+      this.#read(rest, false);
+      if (this.#ended) {
+        this.#onEof();
+      }
+    }
+  }
+
+  #onEof(): void {
+    this.#ended = true;
+    if (this.#rest === null) {
+      if (this.#user !== null && !this.#reader.close()) {
+        this.#fail(this.#reader.fault);
+      }
+      this.#open.socket.destroy();
+    }
+  }
+
+  #onClose(): void {
+    if (this.#restTimer !== null) {
+      clearTimeout(this.#restTimer);
+    }
+    if (this.#idle) {
+      this.#owner.onIdleClosed(this);
+    } else if (this.#rest === null || !this.#ended) {
+      this.#fail(this.#errorCode);
+    }
+  }
+
+  #fail(code: string | undefined): void {
+    const user = this.#user;
+    this.#user = null;
+    this.#reader.stop();
+    user?.onResponseError(code);
+  }
 }
 
-function ignore(): void {}
+function onRestOver(connection: Connection): void {
+  connection.closeIfIdle();
+}

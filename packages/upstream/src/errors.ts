@@ -21,8 +21,8 @@ export class ExchangeError extends Error {
   override readonly name = "ExchangeError";
   readonly phase: ExchangePhase;
   /**
-   * The system's, TLS's, undici's or zlib's code where there is one, else one of ours: `POOL_FULL`, `CLOSED`,
-   * `CONNECT_TIMEOUT`, `INVALID_REQUEST`.
+   * The system's, TLS's or zlib's code where there is one, else one of ours: `POOL_FULL`, `CLOSED`, `CONNECT_TIMEOUT`,
+   * `INVALID_REQUEST`, `CLOSED_EARLY`, `MALFORMED_RESPONSE`, `HEAD_TOO_LARGE`.
    */
   readonly code?: string;
 
@@ -66,19 +66,10 @@ export function connectError(error: unknown, tcpReady: boolean): ExchangeError {
   return new ExchangeError(tcpReady ? "tls" : "connect", code);
 }
 
-/** The phase of an error that undici raised for a request on a connected socket. */
-export function exchangeFailure(error: unknown, headSeen: boolean): ExchangeError {
-  const code = codeOf(error);
+/** The phase of a failure on a connected socket. */
+export function exchangeFailure(code: string | undefined, headSeen: boolean): ExchangeError {
   if (headSeen) {
     return new ExchangeError("body", code);
   }
-  if (isRefusedRequest(code)) {
-    return new ExchangeError("send", "INVALID_REQUEST");
-  }
   return new ExchangeError(code === "EPIPE" ? "send" : "before_headers", code);
-}
-
-/** Whether undici refused the request itself, before any byte of it was sent. */
-export function isRefusedRequest(code: string | undefined): boolean {
-  return code === "UND_ERR_INVALID_ARG" || code === "UND_ERR_NOT_SUPPORTED";
 }

@@ -1,9 +1,9 @@
-import type { Dispatcher } from "undici";
+import type { Fields } from "@switchyard/http1";
 import { BodyDecoder, type DecoderSink } from "./body-decoder.ts";
 import { contentCodings } from "./codings.ts";
-import type { Connection } from "./connection.ts";
-import { codeOf, ExchangeError, exchangeFailure, isRefusedRequest } from "./errors.ts";
-import { type ParsedHeaders, requestHeaders, responseHeaders } from "./headers.ts";
+import type { Connection, ConnectionUser } from "./connection.ts";
+import { ExchangeError, exchangeFailure } from "./errors.ts";
+import { responseHeaders } from "./headers.ts";
 import type { Lessee, OriginPool } from "./origin-pool.ts";
 import type { Exchange, ExchangeHandler, ExchangeRequest, UpstreamClock, UpstreamTimer } from "./types.ts";
 
@@ -16,37 +16,41 @@ export interface ExchangeOwner {
 
 type Stage = "head" | "body" | "decoding" | "done";
 
-/** undici's parser is one for the process and must not be entered from within; `resume` asks this. */
-let parserDepth = 0;
-
 /**
- * One exchange from the lease of a connection to its end. It is undici's handler and the caller's handle in one object,
- * so a chunk costs no closure and no allocation of ours.
+ * One exchange from the lease of a connection to its end. It is the connection's user and the caller's handle in one
+ * object, so a chunk costs no closure and no allocation of ours.
  */
-export class RunningExchange implements Exchange, Lessee, DecoderSink, Dispatcher.DispatchHandler {
+export class RunningExchange implements Exchange, Lessee, DecoderSink, ConnectionUser {
   readonly connectTimeoutMs: number;
   cancelConnect: (() => void) | null = null;
   readonly #request: ExchangeRequest;
+  readonly #head: string;
   readonly #handler: ExchangeHandler;
   readonly #pool: OriginPool;
   readonly #owner: ExchangeOwner;
   readonly #startedAt: number;
   #stage: Stage = "head";
   #connection: Connection | null = null;
-  #controller: Dispatcher.DispatchController | null = null;
   #decoder: BodyDecoder | null = null;
   /** Set when the body broke while decoded bytes of it are still on their way out. */
   #brokenBy: ExchangeError | null = null;
-  #dispatching = false;
   #paused = false;
   #choked = false;
   #timer: UpstreamTimer | null = null;
   #timerAt = 0;
   #lastByteAt = 0;
 
-  constructor(request: ExchangeRequest, handler: ExchangeHandler, pool: OriginPool, owner: ExchangeOwner) {
+  /** `head` is the request's, whole. */
+  constructor(
+    request: ExchangeRequest,
+    head: string,
+    handler: ExchangeHandler,
+    pool: OriginPool,
+    owner: ExchangeOwner,
+  ) {
     this.connectTimeoutMs = request.connectTimeoutMs;
     this.#request = request;
+    this.#head = head;
     this.#handler = handler;
     this.#pool = pool;
     this.#owner = owner;
@@ -64,7 +68,9 @@ export class RunningExchange implements Exchange, Lessee, DecoderSink, Dispatche
       return;
     }
     this.#paused = true;
-    this.#controller?.pause();
+    if (this.#stage === "body") {
+      this.#connection?.pause();
+    }
     this.#decoder?.pause();
   }
 
@@ -96,81 +102,43 @@ export class RunningExchange implements Exchange, Lessee, DecoderSink, Dispatche
 
   onLease(connection: Connection): void {
     this.#connection = connection;
-    const { method, path, headers, body } = this.#request;
-    this.#dispatching = true;
-    connection.dispatch(
-      {
-        method,
-        path,
-        headers: requestHeaders(headers) as string[],
-        body,
-        blocking: false,
-      },
-      this,
-    );
-    this.#dispatching = false;
+    const { method, body } = this.#request;
+    connection.send(this.#head, body, method === "HEAD", this);
   }
 
   onRefused(error: ExchangeError): void {
     this.#fail(error);
   }
 
-  // --- undici's handler
+  // --- the connection's user
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-  }
-
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: ParsedHeaders): void {
-    if (this.#stage !== "head" || status < 200) {
-      return;
-    }
+  onResponseHead(status: number, fields: Fields): void {
     this.#stage = "body";
-    this.#controller = controller;
     this.#startIdleClock();
-    const codings = contentCodings(headers["content-encoding"]);
+    const codings = contentCodings(fields.list("content-encoding"));
     if (codings !== null) {
       this.#decoder = new BodyDecoder(codings, this);
     }
-    parserDepth += 1;
-    try {
-      this.#handler.onHead({ status, headers: responseHeaders(headers, codings !== null) });
-    } finally {
-      parserDepth -= 1;
-    }
+    this.#handler.onHead({ status, headers: responseHeaders(fields, codings !== null) });
     if (this.#paused) {
-      controller.pause();
+      this.#connection?.pause();
       this.#decoder?.pause();
     }
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
-    // undici hands over an empty chunk when it goes on after a pause; a caller that pauses on it would never get past.
-    if (this.#stage !== "body" || chunk.length === 0) {
-      return;
-    }
+  onResponseData(chunk: Uint8Array): void {
     if (this.#request.idleTimeoutMs > 0) {
       this.#lastByteAt = this.#owner.clock.now();
     }
-    if (this.#decoder !== null) {
-      if (!this.#decoder.write(chunk)) {
-        this.#choked = true;
-        controller.pause();
-      }
-      return;
-    }
-    parserDepth += 1;
-    try {
+    if (this.#decoder === null) {
       this.#handler.onData(chunk);
-    } finally {
-      parserDepth -= 1;
+    } else if (!this.#decoder.write(chunk)) {
+      this.#choked = true;
+      this.#connection?.pause();
     }
   }
 
   onResponseEnd(): void {
-    if (this.#stage !== "body") {
-      return;
-    }
     this.#returnConnection();
     if (this.#decoder !== null) {
       this.#stage = "decoding";
@@ -179,26 +147,16 @@ export class RunningExchange implements Exchange, Lessee, DecoderSink, Dispatche
       return;
     }
     this.#finish();
-    parserDepth += 1;
-    try {
-      this.#handler.onEnd();
-    } finally {
-      parserDepth -= 1;
-    }
+    this.#handler.onEnd();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    if (this.#stage === "done") {
-      return;
-    }
-    if (this.#stage === "head" && this.#mayResend(error)) {
+  onResponseError(code: string | undefined): void {
+    if (this.#stage === "head" && this.#mayResend()) {
       this.#resend();
       return;
     }
-    const failure = exchangeFailure(error, this.#stage !== "head");
-    if (this.#dispatching) {
-      queueMicrotask(() => this.#fail(failure));
-    } else if (this.#decoder !== null) {
+    const failure = exchangeFailure(code, this.#stage !== "head");
+    if (this.#decoder !== null) {
       // What came before the break is decoded and handed over first.
       this.#brokenBy = failure;
       this.#stage = "decoding";
@@ -242,18 +200,15 @@ export class RunningExchange implements Exchange, Lessee, DecoderSink, Dispatche
   // --- sending again
 
   /** Invariant 7's exception: only on a socket that served before, and only if not one byte came back (BH-40). */
-  #mayResend(error: Error): boolean {
+  #mayResend(): boolean {
     const connection = this.#connection;
-    return (
-      connection !== null && connection.reused && !connection.byteSeen && !isRefusedRequest(codeOf(error))
-    );
+    return connection !== null && connection.reused && !connection.byteSeen;
   }
 
   #resend(): void {
     const connection = this.#connection;
     if (connection !== null) {
       this.#connection = null;
-      this.#controller = null;
       this.#owner.onResent();
       this.#pool.replace(connection, this);
     }
@@ -330,24 +285,18 @@ export class RunningExchange implements Exchange, Lessee, DecoderSink, Dispatche
   }
 
   #resumeWire(): void {
-    const controller = this.#controller;
-    if (controller === null || this.#paused || this.#choked || this.#stage !== "body") {
+    if (this.#paused || this.#choked || this.#stage !== "body") {
       return;
     }
     this.#lastByteAt = this.#owner.clock.now();
-    if (parserDepth === 0) {
-      controller.resume();
-    } else {
-      queueMicrotask(() => this.#resumeWire());
-    }
+    this.#connection?.resume();
   }
 
-  /** After undici has left the parser: only then is it known whether the socket stays open. */
   #returnConnection(): void {
     const connection = this.#connection;
     if (connection !== null) {
       this.#connection = null;
-      queueMicrotask(() => this.#pool.release(connection));
+      this.#pool.release(connection);
     }
   }
 

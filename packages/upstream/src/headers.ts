@@ -1,3 +1,5 @@
+import type { Fields } from "@switchyard/http1";
+
 /** Hop-by-hop headers of RFC 9110, section 7.6.1, and cookies: they stay on this side in both directions (P9, BH-36). */
 const NEVER_CROSS = new Set([
   "connection",
@@ -10,9 +12,6 @@ const NEVER_CROSS = new Set([
 ]);
 
 const NOT_SENT = new Set([...NEVER_CROSS, "host", "content-length", "expect", "cookie"]);
-
-/** The headers of a response as undici hands them over: lower-case names, repeated ones as a list. */
-export type ParsedHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The header list to send: the same one if nothing in it is this package's own business, else a copy without that. */
 export function requestHeaders(headers: readonly string[]): readonly string[] {
@@ -52,21 +51,15 @@ function connectionValues(headers: readonly string[]): string {
 }
 
 /** The headers of a response that may cross, flat; `decoded` when its body is handed over without its content coding. */
-export function responseHeaders(headers: ParsedHeaders, decoded: boolean): string[] {
-  const connection = headers["connection"];
-  const named = connection === undefined ? null : namedBy(String(connection));
+export function responseHeaders(fields: Fields, decoded: boolean): string[] {
+  const { names, values } = fields;
+  const connection = fields.list("connection");
+  const named = connection === undefined ? null : namedBy(connection);
   const kept: string[] = [];
-  for (const name of Object.keys(headers)) {
-    if (isHeldBack(name, decoded) || named?.has(name)) {
-      continue;
-    }
-    const value = headers[name];
-    if (typeof value === "string") {
-      kept.push(name, value);
-    } else if (value !== undefined) {
-      for (const one of value) {
-        kept.push(name, one);
-      }
+  for (let i = 0; i < names.length; i += 1) {
+    const name = names[i] as string;
+    if (!isHeldBack(name, decoded) && !named?.has(name)) {
+      kept.push(name, values[i] as string);
     }
   }
   return kept;

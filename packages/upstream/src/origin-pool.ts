@@ -1,7 +1,7 @@
-import type { Socket } from "node:net";
-import { type ConnectTarget, openSocket } from "./connect.ts";
+import { type ConnectTarget, type OpenSocket, openSocket } from "./connect.ts";
 import { Connection, type ConnectionOwner } from "./connection.ts";
 import { ExchangeError } from "./errors.ts";
+import { RequestHeads } from "./request-heads.ts";
 import type { UpstreamClock } from "./types.ts";
 
 /** Who asks a pool for a connection. Exactly one of the two calls answers, unless it cancels. */
@@ -29,6 +29,7 @@ export interface PoolSettings {
  */
 export class OriginPool implements ConnectionOwner {
   readonly origin: string;
+  readonly heads: RequestHeads;
   readonly #target: ConnectTarget;
   readonly #settings: PoolSettings;
   readonly #idle: Connection[] = [];
@@ -40,6 +41,7 @@ export class OriginPool implements ConnectionOwner {
 
   constructor(origin: string, target: ConnectTarget, settings: PoolSettings) {
     this.origin = origin;
+    this.heads = new RequestHeads(target.authority);
     this.#target = target;
     this.#settings = settings;
   }
@@ -116,6 +118,12 @@ export class OriginPool implements ConnectionOwner {
     }
   }
 
+  reportIfEmpty(): void {
+    if (this.#size === 0) {
+      this.#settings.onEmpty(this);
+    }
+  }
+
   /** Closes every idle connection. */
   dropIdle(): void {
     for (const connection of this.#idle.splice(0)) {
@@ -166,7 +174,7 @@ export class OriginPool implements ConnectionOwner {
   #connect(lessee: Lessee): void {
     this.#connecting.add(lessee);
     lessee.cancelConnect = openSocket(this.#target, lessee.connectTimeoutMs, this.#settings.clock, {
-      onConnected: (socket) => this.#onConnected(lessee, socket),
+      onConnected: (open) => this.#onConnected(lessee, open),
       onConnectError: (error) => {
         lessee.cancelConnect = null;
         this.#connecting.delete(lessee);
@@ -176,14 +184,14 @@ export class OriginPool implements ConnectionOwner {
     });
   }
 
-  #onConnected(lessee: Lessee, socket: Socket): void {
+  #onConnected(lessee: Lessee, open: OpenSocket): void {
     lessee.cancelConnect = null;
     this.#connecting.delete(lessee);
     this.#opened += 1;
-    this.#lease(new Connection(this.origin, socket, this.#settings.keepAliveMs, this), lessee);
+    this.#lease(new Connection(open, this.#settings.keepAliveMs, this), lessee);
   }
 
-  /** Uses room that came free for those who wait, and reports a pool that holds nothing. */
+  /** Uses room that came free for those who wait. */
   #fill(): void {
     while (!this.#closing && this.#queue.size > 0 && this.#size < this.#settings.maxConnections) {
       const next = this.#nextInQueue();
@@ -191,8 +199,6 @@ export class OriginPool implements ConnectionOwner {
         this.#connect(next);
       }
     }
-    if (this.#size === 0) {
-      this.#settings.onEmpty(this);
-    }
+    this.reportIfEmpty();
   }
 }

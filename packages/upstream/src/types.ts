@@ -25,7 +25,7 @@ export interface ExchangeRequest {
 export interface ExchangeHead {
   readonly status: number;
   /**
-   * Flat, lower-case names, in wire order (repeated names stand together). Without hop-by-hop headers and cookies, and
+   * Flat, lower-case names, in wire order. Without hop-by-hop headers and cookies, and
    * without `content-encoding` and `content-length` where the body is handed over decoded (BH-38).
    */
   readonly headers: readonly string[];

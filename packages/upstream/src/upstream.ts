@@ -51,7 +51,12 @@ class PooledUpstream implements Upstream, ExchangeOwner, PoolSettings {
     if (pool instanceof ExchangeError) {
       return refused(pool, handler);
     }
-    const exchange = new RunningExchange(request, handler, pool, this);
+    const head = pool.heads.write(request);
+    if (head === undefined) {
+      pool.reportIfEmpty();
+      return refused(new ExchangeError("send", "INVALID_REQUEST"), handler);
+    }
+    const exchange = new RunningExchange(request, head, handler, pool, this);
     this.#running.add(exchange);
     return exchange;
   }

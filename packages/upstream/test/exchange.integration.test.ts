@@ -184,7 +184,7 @@ describe("abort", () => {
     const through = upstream();
     const inData = run(through, request(provider.origin), { data: (_chunk, exchange) => exchange.abort() });
     await until(() => through.stats().origins === 0 && inData.chunks.length > 0);
-    expect(inData.text).toBe("a");
+    expect(inData.chunks).toHaveLength(1);
     expect(inData.ends).toBe(0);
     const inHead = run(through, request(provider.origin), { head: (exchange) => exchange.abort() });
     await inHead.headed;

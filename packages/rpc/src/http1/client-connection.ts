@@ -189,7 +189,7 @@ export class ClientConnection implements Flushable {
     const end = data.indexOf("\r\n\r\n");
     if (end < 0) return data.length > maxHeadBytes ? -1 : 0;
     const head = parseResponseHead(data.toString("latin1", 0, end));
-    if (head === undefined) return -1;
+    if (head === undefined || head.minor === 0) return -1;
     const used = end + 4;
     if (head.status < 200) return head.status === 101 ? -1 : used;
     if (!this.#expectBody(head)) return -1;
