@@ -2,13 +2,19 @@ interface Upstream {
   readonly url: string;
 }
 
+interface ConfigObject {
+  readonly providers: object[];
+  readonly groups: object[];
+  readonly keys: object[];
+}
+
 /** `g = [A > B]` of the cases: A takes everything, B stands by; one failure benches, no retries, no jitter. */
 export function ordered(
   a: Upstream,
   b: Upstream,
   bench: object = {},
   groups: readonly string[] = ["g"],
-): object {
+): ConfigObject {
   return {
     providers: [provider("a", a, "UPKEY_A"), provider("b", b, "UPKEY_B")],
     groups: groups.map((name) => ({
@@ -36,7 +42,7 @@ export function ordered(
 }
 
 /** `g = [A]`. */
-export function single(a: Upstream, policy: object = {}): object {
+export function single(a: Upstream, policy: object = {}): ConfigObject {
   return {
     providers: [provider("a", a, "UPKEY_A")],
     groups: [
@@ -53,6 +59,6 @@ export function single(a: Upstream, policy: object = {}): object {
   };
 }
 
-function provider(name: string, { url }: Upstream, env: string): object {
+export function provider(name: string, { url }: Upstream, env: string): object {
   return { name, family: "openai_compatible", base_url: `${url}/v1`, credential: { env } };
 }
