@@ -1,0 +1,44 @@
+/** The clocks of one attempt: until a stream's first token, and over whatever else it is waiting for. */
+export class AttemptClocks {
+  readonly #onFault: (error: unknown) => void;
+  #firstToken: NodeJS.Timeout | undefined;
+  #bound: NodeJS.Timeout | undefined;
+
+  /** `onFault`: what a clock's work threw; nobody above a timer could hear of it. */
+  constructor(onFault: (error: unknown) => void) {
+    this.#onFault = onFault;
+  }
+
+  startFirstToken(ms: number, run: () => void): void {
+    this.#firstToken = this.#after(ms, run);
+  }
+
+  /** One at a time: a new bound replaces the last. */
+  startBound(ms: number, run: () => void): void {
+    clearTimeout(this.#bound);
+    this.#bound = this.#after(ms, run);
+  }
+
+  stopFirstToken(): void {
+    clearTimeout(this.#firstToken);
+  }
+
+  stopBound(): void {
+    clearTimeout(this.#bound);
+  }
+
+  stop(): void {
+    this.stopFirstToken();
+    this.stopBound();
+  }
+
+  #after(ms: number, run: () => void): NodeJS.Timeout {
+    return setTimeout(() => {
+      try {
+        run();
+      } catch (error) {
+        this.#onFault(error);
+      }
+    }, ms);
+  }
+}

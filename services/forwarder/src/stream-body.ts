@@ -1,0 +1,68 @@
+import type { StreamReader } from "@switchyard/providers";
+import type { ExchangeError } from "@switchyard/upstream";
+import { exchangeFailure, streamFailure } from "./attempt-failure.ts";
+import type { Body, BodyHost } from "./body.ts";
+import { Held } from "./body.ts";
+
+/** E6: the gate holds no more than this, and no longer. */
+const GATE_BYTES = 64 * 1024;
+const GATE_MS = 30_000;
+
+/** The body of a stream: held until its first useful token, then passed on as it comes (E6). */
+export class StreamBody implements Body {
+  readonly #host: BodyHost;
+  readonly #reader: StreamReader;
+  readonly #held = new Held();
+
+  constructor(host: BodyHost) {
+    this.#host = host;
+    this.#reader = host.plan.answer.openStream();
+    host.clocks.startBound(GATE_MS, () => this.#commit());
+  }
+
+  data(chunk: Uint8Array): void {
+    const reader = this.#reader;
+    const out: Uint8Array[] = [];
+    reader.push(chunk, out);
+    const broken = reader.failure !== undefined || reader.overflowed;
+    // What nobody needs any more must not fill the gate.
+    if (!broken || this.#host.serving || reader.committed) this.#pass(out, reader.committed);
+    if (!broken) return;
+    this.#host.stop();
+    this.#fault();
+  }
+
+  end(): void {
+    const out: Uint8Array[] = [];
+    const complete = this.#reader.finish(out) === "complete";
+    if (this.#host.serving || complete) this.#pass(out, true);
+    if (complete) this.#host.done(this.#reader);
+    else this.#fault();
+  }
+
+  cut(error: ExchangeError): void {
+    // Whoever has the closing event has the whole answer, however the connection ended.
+    if (this.#reader.done && this.#host.serving) this.end();
+    else this.#host.fail(exchangeFailure(error, this.#host.head.status, true));
+  }
+
+  #pass(out: readonly Uint8Array[], committed: boolean): void {
+    if (this.#host.serving) {
+      for (const bytes of out) this.#host.forward(bytes);
+      return;
+    }
+    for (const bytes of out) this.#held.add(bytes);
+    if (committed || this.#held.size > GATE_BYTES) this.#commit();
+  }
+
+  #commit(): void {
+    this.#host.clocks.stop();
+    this.#host.serve(this.#held);
+  }
+
+  #fault(): void {
+    const failure = streamFailure(this.#reader, this.#host.head, this.#host.answered);
+    const said = typeof failure.answer === "object" ? failure.answer.body : undefined;
+    this.#host.fail(failure, said);
+  }
+}
