@@ -10,8 +10,9 @@ import { type Family, FamilyError, type ProviderAccount, type ProviderRequest } 
 import { type Json, parseJson, printJson } from "../json/lossless.ts";
 import { encodeUtf8 } from "../json/text.ts";
 import type { AnswerEvent } from "../neutral/events.ts";
-import type { BodyFacts } from "../request/facts.ts";
+import { type BodyFacts, readRequestFacts } from "../request/facts.ts";
 import { rewriteBody } from "../request/rewrite.ts";
+import { withoutUnsignedThinking } from "../request/unsigned-thinking.ts";
 import { type AnswerContext, AnswerFault, type CallerFormat, type ProviderFormat } from "./format.ts";
 import { CALLER_FORMATS, PROVIDER_FORMATS, SSE_TYPE } from "./formats.ts";
 import { TranslatedStreamReader } from "./stream-reader.ts";
@@ -78,14 +79,14 @@ export function planExchange(input: ExchangeInput): ExchangePlan {
 }
 
 function passThrough(input: ExchangeInput): ExchangePlan {
-  const { facts, model } = input;
+  const { facts } = input;
   const askUsage = facts.stream && facts.endpoint === "chat" && input.countsTokens;
   const request = input.family.buildRequest({
     ...input,
     endpoint: facts.endpoint,
     translated: false,
     stream: facts.stream,
-    body: rewriteBody(input.body, facts, { model, askUsage }),
+    body: ownBody(input, askUsage),
   });
   const stripUsage = askUsage && !facts.usageAsked;
   return {
@@ -96,6 +97,15 @@ function passThrough(input: ExchangeInput): ExchangePlan {
       facts.endpoint === "messages" ? new MessagesStreamReader() : createChatStreamReader({ stripUsage }),
     readAnswer: (body) => readOwnAnswer(facts, body),
   };
+}
+
+/** P1, but for thinking that would brick a conversation whose earlier turns another vendor served. */
+function ownBody({ facts, body, model }: ExchangeInput, askUsage: boolean): Uint8Array {
+  const isAnthropic = facts.endpoint === "messages" || facts.endpoint === "count_tokens";
+  const clean = isAnthropic ? withoutUnsignedThinking(body, facts.layout.messages) : body;
+  if (clean === body) return rewriteBody(body, facts, { model, askUsage });
+  const read = readRequestFacts(facts.endpoint, clean);
+  return read.ok ? rewriteBody(clean, read.facts, { model, askUsage }) : body;
 }
 
 function readOwnAnswer(facts: BodyFacts, body: Uint8Array): ReadAnswer {

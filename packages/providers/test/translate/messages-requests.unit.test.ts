@@ -164,4 +164,10 @@ describe("messages to chat families", () => {
     expect(plan).toMatchObject({ translated: false, request: { path: "/v1/messages" } });
     expect(sent(plan).text).toBe(body.replace('"g"', '"m"'));
   });
+
+  it("BH-25: cache breakpoints and the order of keys reach Anthropic unchanged", () => {
+    const prefix = `"system":[{"type":"text","cache_control":{"ttl":"1h","type":"ephemeral"},"text":"S"}],"tools":[{"name":"f","input_schema":{},"cache_control":{"type":"ephemeral"}}]`;
+    const body = `{${prefix},"model":"g","max_tokens":1,"messages":[]}`;
+    expect(sent(planOf("messages", "anthropic", body)).text).toBe(body.replace('"g"', '"m"'));
+  });
 });
