@@ -154,7 +154,7 @@ export class RequestRun implements AttemptListener, DecisionListener {
   /** P2: the caller's to mend, so it is not tried elsewhere; an answer that another deployment gave before tells more (E7). */
   #onNotTranslatable({ code, message, param }: TranslationFault): void {
     if (this.#answered !== undefined) this.#giveAnswer(this.#answered);
-    else this.#fail(failure(code, message, { status: 400, metadata: { param } }));
+    else this.#fail(failure(code, message, { status: 400, metadata: this.#traced({ param }) }));
   }
 
   #accountFor(order: AttemptOrder): Account | undefined {
@@ -257,10 +257,13 @@ export class RequestRun implements AttemptListener, DecisionListener {
       return;
     }
     const { code, message, status, retryAfterMs } = refusal;
-    const metadata: Record<string, string> = {};
-    if (retryAfterMs !== undefined) metadata["retry_after_ms"] = String(retryAfterMs);
-    if (this.#log.count > 0) metadata["attempts"] = this.#log.header();
-    this.#fail(failure(code, message, { status, metadata }));
+    const wait = retryAfterMs === undefined ? {} : { retry_after_ms: String(retryAfterMs) };
+    this.#fail(failure(code, message, { status, metadata: this.#traced(wait) }));
+  }
+
+  /** H1: whatever reached a provider tells of it. */
+  #traced(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    return this.#log.count === 0 ? metadata : { ...metadata, attempts: this.#log.header() };
   }
 
   #giveAnswer(failed: AttemptFailure): void {

@@ -261,6 +261,14 @@ describe("a router that is in trouble", () => {
     expect(stage.sink.late).toBe(0);
   });
 
+  it("H1: a refusal after attempts tells of them", () => {
+    const stage = createStage(A, refuse(504, "upstream_timeout", { lastOutcome: "timeout" }));
+    stage.ask();
+    stage.upstream.at(0).error("headers_timeout");
+    const attempts = readFailure(stage.sink.failed).metadata["attempts"] ?? "[]";
+    expect(JSON.parse(attempts)).toMatchObject([{ deployment: "a/m", outcome: "timeout" }]);
+  });
+
   it("a refusal is passed on with its code", () => {
     const stage = createStage(refuse(403, "model_not_allowed"));
     stage.ask();
