@@ -52,12 +52,12 @@ export class AttemptScope {
     if (this.#ended) return;
     this.#ended = true;
     const { metrics, reporter, now } = this.#deps;
-    const { decisionId, project, group, deployment, lastResort } = this.#order;
+    const { decisionId, groupKey, group, deployment, lastResort } = this.#order;
     this.#inFlight.dec();
     metrics.attempt(group, deployment, error ?? "ok").inc();
     reporter.report({
       decision: decisionId,
-      group: `${project}/${group}`,
+      group: groupKey,
       deployment,
       error,
       status,

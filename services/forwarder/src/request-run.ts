@@ -308,7 +308,7 @@ export class RequestRun implements AttemptListener, DecisionListener {
     const decided = this.#decision.last;
     return create(UsageEventSchema, {
       requestId: this.#request.id,
-      group: `${this.#order?.project ?? ""}/${served.group}`,
+      group: this.#order?.groupKey ?? "",
       deployment: served.deployment,
       key: decided?.keyName ?? "",
       team: decided?.team ?? "",

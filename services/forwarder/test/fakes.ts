@@ -109,6 +109,7 @@ export function attempt(deployment: string, more: Partial<Attempt> = {}, lastOut
     decisionId: `d${decisions}`,
     group: "g",
     project: "default",
+    groupKey: "default/g",
     deployment,
     provider: deployment.slice(0, slash),
     model: deployment.slice(slash + 1),

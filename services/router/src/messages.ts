@@ -56,6 +56,7 @@ function attemptToWire(decision: AttemptDecision, decisionId: string): Attempt {
     next: decision.next ?? "",
     step: decision.step,
     strategy: group.policy.strategy,
+    groupKey: group.key,
   };
   if (deployment.price !== undefined) {
     const { input, output } = deployment.price;
