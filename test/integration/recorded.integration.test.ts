@@ -12,9 +12,6 @@ const PATHS: Readonly<Record<string, string>> = {
 /** Of the message as it was recorded, not of the body that is stored. */
 const OF_THE_WIRE = new Set(["content-encoding", "content-length", "transfer-encoding", "connection"]);
 
-/** A stream whose head says that it is JSON. */
-const MISLABELLED = new Set(["openai/chat-stream-2"]);
-
 interface Recording {
   readonly name: string;
   readonly family: "openai_compatible" | "azure_openai";
@@ -36,7 +33,7 @@ function readRecordings(folder: string, family: Recording["family"]): Recording[
       response_headers: Record<string, string>;
     };
     const path = PATHS[facts.endpoint];
-    if (path === undefined || MISLABELLED.has(`${folder}/${name}`)) return [];
+    if (path === undefined) return [];
     const headers = Object.entries(facts.response_headers).filter(
       ([key]) => !OF_THE_WIRE.has(key.toLowerCase()),
     );
