@@ -9,6 +9,8 @@ export interface Answer {
 }
 
 const FAST_FAILURE_MS = 5;
+/** What an attempt at a provider costs that does not answer. */
+const TIMEOUT_MS = 1_500;
 
 /** One provider account; counts what it was asked. */
 export class Provider {
@@ -33,7 +35,8 @@ export class Provider {
     const spread = 0.5 + this.#random();
     const at = now - START;
     if (outage !== undefined && at >= outage.from && at < outage.to) {
-      return { error: outage.error, ms: FAST_FAILURE_MS, retryAfterMs: undefined };
+      const ms = outage.error === "timeout" ? TIMEOUT_MS : FAST_FAILURE_MS;
+      return { error: outage.error, ms, retryAfterMs: undefined };
     }
     if (rpm !== undefined && this.#requests > rpm) {
       const retryAfterMs = luck < 0.5 ? 60_000 - (now % 60_000) : undefined;

@@ -63,6 +63,7 @@ const PRESETS = [
 const ENDPOINTS: ReadonlySet<Endpoint> = new Set<Endpoint>(["chat", "embeddings", "responses", "messages"]);
 const NO_ENDPOINTS: ReadonlySet<Endpoint> = new Set<Endpoint>();
 const KEYS = 5;
+const OUTAGES: readonly ErrorClass[] = ["server_error", "unreachable", "timeout"];
 
 /** The scenario of a seed: the same world under every strategy. */
 export function scenarioOf(seed: number, strategy: Strategy): Scenario {
@@ -77,7 +78,7 @@ export function scenarioOf(seed: number, strategy: Strategy): Scenario {
   const deployments = Array.from({ length: count }, (_, index): Deployment => {
     const provider = `p${index}`;
     const from = 15_000 + between(0, 5_000);
-    const error: ErrorClass = random() < 0.5 ? "server_error" : "unreachable";
+    const error = OUTAGES[between(0, OUTAGES.length - 1)] ?? "server_error";
     providers.set(provider, {
       latencyMs: between(20, 400),
       failureRate: between(0, 2) / 1_000,

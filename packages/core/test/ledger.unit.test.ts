@@ -212,6 +212,34 @@ describe("minutes", () => {
   });
 });
 
+describe("reporters", () => {
+  it("S5 one that was silent for a while counts on where it was", () => {
+    const ledger = new LoadLedger();
+    const says = (sequence: number, requests: number, now: number) =>
+      ledger.report({ reporter: "f", sequence, deployments: [share({ requests, inFlight: 1 })] }, now);
+    says(1, 10, T0);
+    ledger.tick(T0 + REPORT_TTL_MS);
+    expect(inFlight(ledger)).toBe(0);
+    says(2, 11, T0 + 30_000);
+    expect(requestsThisMinute(at(ledger), T0 + 30_000)).toBe(11);
+    expect(inFlight(ledger)).toBe(1);
+    ledger.tick(T0 + 200_000);
+    expect(inFlight(ledger)).toBe(0);
+  });
+
+  it("S5 a clock that runs far ahead does not end the minutes of others", () => {
+    const ledger = new LoadLedger();
+    const ahead = share({ minute: minuteOf(T0) + 500, requests: 3 });
+    ledger.report({ reporter: "f", sequence: 1, deployments: [ahead] }, T0);
+    const later = T0 + 120_000;
+    ledger.report(
+      { reporter: "h", sequence: 1, deployments: [share({ minute: minuteOf(later), requests: 4 })] },
+      later,
+    );
+    expect(requestsThisMinute(at(ledger), later)).toBe(4);
+  });
+});
+
 describe("latency", () => {
   const measure = (ledger: LoadLedger, sequence: number, ms: number, now: number) =>
     ledger.report({ reporter: "f", sequence, deployments: [share({ measured: 1, firstTokenMs: ms })] }, now);

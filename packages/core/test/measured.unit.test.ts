@@ -232,6 +232,24 @@ describe("exploration", () => {
     },
   );
 
+  it("R8 the explanation says who was explored, and shows what is held against each", () => {
+    const load = loads(
+      { "a/m": { inFlight: 2 }, "b/m": { samples: 3, inFlight: 5 }, "c/m": { inFlight: 1 } },
+      9,
+    );
+    const { explanation } = decide(input(config([of("least_busy")]), { load, explain: true }));
+    expect(explanation?.groups[0]?.candidates).toMatchObject([
+      { deployment: "a/m", verdict: "eligible", rule: undefined, score: 2 },
+      {
+        deployment: "b/m",
+        verdict: "chosen",
+        rule: "S4 explored: fewer than 20 measured requests",
+        score: 5,
+      },
+      { deployment: "c/m", verdict: "eligible", rule: undefined, score: 1 },
+    ]);
+  });
+
   it("S4 explores with first picks only, never on the way from a failure", () => {
     const at = new Gateway(of("least_busy", { retry: { maxRetries: 0 } }));
     const places = (call: Call | undefined) => call?.decided.effects.filter(({ kind }) => kind === "place");

@@ -3,12 +3,13 @@ import type { FailedAttempt, FallbackKind, History } from "../domain/attempt.ts"
 import type { Group } from "../domain/config-snapshot.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { CandidateExplanation, Explanation, GroupExplanation } from "../domain/explanation.ts";
+import { HISTORY_SAMPLES } from "../domain/load-readings.ts";
 import type { EpochMs } from "../domain/ports.ts";
 import type { NextStep } from "../escalation/next-step.ts";
 import { strategyRule } from "../strategies/registry.ts";
 import { benchEnd, rampShareOf, stageOf, type Blocked, type Filtered, type Stage } from "./filter.ts";
 import type { DecideInput } from "./input.ts";
-import { affinityOf, choiceOf, lastTriedIn } from "./place.ts";
+import { affinityOf, choiceOf, lastTriedIn, placeKey } from "./place.ts";
 
 /** Collects why a decision came out as it did (R8). Only made when asked for: it costs more than the decision. */
 export interface Trail {
@@ -38,6 +39,8 @@ const RULE_OF: Readonly<Record<Exclude<Blocked, "benched">, string>> = {
   tried: "R1 already tried",
   limited: "S5 at its own limit this minute",
 };
+
+const EXPLORED = `S4 explored: fewer than ${HISTORY_SAMPLES} measured requests`;
 
 /** An empty trail. */
 export function createTrail(input: DecideInput): Trail {
@@ -76,7 +79,9 @@ function explainGroup(
 ): GroupExplanation {
   const { strategy } = group.policy;
   const rule = strategyRule(strategy);
-  const choice = choiceOf(input, group, history, found.eligible, lastTriedIn(group, history), undefined);
+  const last = lastTriedIn(group, history);
+  const place = last < 0 ? placeKey(input, group, found.eligible, rule) : undefined;
+  const choice = choiceOf(input, group, history, found.eligible, last, place);
   const hash = affinityOf(input, group);
   const scoreOf = (index: number): number | undefined => {
     const score =
@@ -94,7 +99,8 @@ function explainGroup(
     }
     if (stage === "eligible") {
       const verdict = isChosen ? "chosen" : "eligible";
-      return { ...common, verdict, rule: undefined, score: scoreOf(index) };
+      const explored = isChosen && hash === undefined && rule.explores?.(choice) === true;
+      return { ...common, verdict, rule: explored ? EXPLORED : undefined, score: scoreOf(index) };
     }
     const until = benchEnd(input, group, deployment);
     return { ...common, rule: ruleOf(stage, isChosen, probed, until), score: undefined };

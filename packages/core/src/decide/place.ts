@@ -91,7 +91,7 @@ export function nextAfter(
   return deployments[strategyRule(policy.strategy).pick(choice)]?.id;
 }
 
-/** What a strategy sees of a group at this point of a request. */
+/** What a strategy sees of a group at this point of a request; `place` is the key of its counter. */
 export function choiceOf(
   input: DecideInput,
   group: Group,
@@ -144,7 +144,7 @@ function indexOf(deployments: readonly Deployment[], id: string): number {
 }
 
 /** S6: each key has its own turn per group and eligible set. S4, S7: a group has one count. */
-function placeKey(
+export function placeKey(
   input: DecideInput,
   group: Group,
   eligible: number,

@@ -24,7 +24,7 @@ export interface GroupExplanation {
 export interface CandidateExplanation {
   readonly deployment: string;
   readonly verdict: "chosen" | "eligible" | "filtered";
-  /** The rule that filtered it, e.g. `R6 paused`, `B1 benched until …`. */
+  /** The rule that filtered it, e.g. `R6 paused`, `R7 benched until …`, or that chose it against its score (S4). */
   readonly rule: string | undefined;
   /**
    * Where it was eligible: its expected share under `weighted`, `round_robin` and `shuffle`, what the strategy holds

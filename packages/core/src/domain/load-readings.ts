@@ -31,7 +31,7 @@ export function tokensThisMinute(load: DeploymentLoad | undefined, now: EpochMs)
 export function expectedFirstTokenMs(load: DeploymentLoad | undefined, now: EpochMs): number {
   if (load?.firstTokenMs === undefined) return Number.POSITIVE_INFINITY;
   const idle = Math.max(0, now - load.measuredAt);
-  const measured = idle === 0 ? load.firstTokenMs : load.firstTokenMs * 2 ** (-idle / LATENCY_HALF_LIFE_MS);
+  const measured = load.firstTokenMs * Math.exp((-Math.LN2 * idle) / LATENCY_HALF_LIFE_MS);
   if (load.failures === 0) return measured;
   const fade = Math.exp(-Math.max(0, now - load.countedAt) / OUTCOME_DECAY_MS);
   const successes = load.successes * fade;

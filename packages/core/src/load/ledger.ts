@@ -1,6 +1,13 @@
 import type { Effect } from "../domain/decision.ts";
 import { verdictOf } from "../domain/error-class.ts";
-import type { BudgetLevel, DeploymentLoad, LoadSnapshot, ProbeInFlight } from "../domain/load.ts";
+import {
+  MINUTE_MS,
+  minuteOf,
+  type BudgetLevel,
+  type DeploymentLoad,
+  type LoadSnapshot,
+  type ProbeInFlight,
+} from "../domain/load.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { EpochMs } from "../domain/ports.ts";
 import { Account } from "./account.ts";
@@ -18,6 +25,7 @@ export const MAX_REPORTERS = 1_000;
 export const HISTORY_MS = 600_000;
 
 const RECENT_OUTCOMES = 10_000;
+const NOTHING: ReadonlySet<string> = new Set<string>();
 
 /** The load key of a deployment of a group, `DeploymentScopes.model`; undefined when the config knows no such. */
 export type LoadKeyLookup = (group: string, deployment: string) => string | undefined;
@@ -114,7 +122,8 @@ export class LoadLedger {
       const account = this.#account(one.load, now);
       const share: Share = {
         inFlight: Math.max(0, one.inFlight),
-        minute: one.minute,
+        // A clock that runs far ahead must not end the minutes of all others.
+        minute: Math.min(one.minute, minuteOf(now) + 1),
         requests: Math.max(0, one.requests),
         tokens: Math.max(0, one.tokens),
       };
@@ -127,19 +136,21 @@ export class LoadLedger {
     this.#leases.settle(report.reporter, now);
   }
 
-  /** A forwarder has left, or was silent for too long: it has nothing in flight. */
+  /** A forwarder has left for good: it has nothing in flight. */
   forget(reporter: string): void {
     const state = this.#reporters.get(reporter);
     if (state === undefined) return;
-    this.#idle(state, new Set());
+    this.#idle(state, NOTHING);
     this.#reporters.delete(reporter);
   }
 
   /** Lets time pass: leases, probes, reporters and histories that are over are forgotten. About every second. */
   tick(now: EpochMs): void {
     this.#leases.sweep(now);
-    for (const [reporter, { heardAt }] of this.#reporters) {
-      if (heardAt + REPORT_TTL_MS <= now) this.forget(reporter);
+    for (const [reporter, state] of this.#reporters) {
+      if (state.heardAt + REPORT_TTL_MS <= now) this.#idle(state, NOTHING);
+      // Until its counts are of a minute long over, it may come back and count on.
+      if (state.heardAt + 2 * MINUTE_MS <= now) this.#reporters.delete(reporter);
     }
     for (const [key, probe] of this.#probes) if (probe.until <= now) this.#probes.delete(key);
     for (const [load, account] of this.#accounts) {

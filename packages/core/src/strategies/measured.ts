@@ -18,8 +18,9 @@ export interface Measure {
   readonly spreadsByLoad: boolean;
 }
 
-// A choice is over before the next one starts, so one place for the costs of a group of 32 is enough.
+// A choice is over before the next one starts, so one place for what a group of 32 costs and has in flight is enough.
 const costs = new Float64Array(32);
+const inFlights = new Float64Array(32);
 
 /**
  * A strategy that chooses the lowest of a measure. Weight only breaks ties and 0 stops no traffic (S3); equals of the
@@ -30,14 +31,10 @@ export function measured(measure: Measure): StrategyRule {
   return {
     keeps: "count",
     pick(choice: Choice): number {
-      if (measure.explores && choice.last < 0) {
-        const unknown = explorable(choice);
-        if (unknown !== 0 && turnOf(choice) % EXPLORE_EVERY === EXPLORE_EVERY - 1) {
-          return leastKnown(choice, unknown);
-        }
-      }
-      return cheapest(measure, choice);
+      const unknown = explored(measure, choice);
+      return unknown === 0 ? cheapest(measure, choice) : leastKnown(choice, unknown);
     },
+    explores: (choice: Choice) => explored(measure, choice) !== 0,
     score(choice: Choice, index: number): number {
       const deployment = choice.deployments[index];
       return deployment === undefined
@@ -53,8 +50,10 @@ function cheapest(measure: Measure, choice: Choice): number {
   for (let index = 0; index < deployments.length; index += 1) {
     const deployment = deployments[index];
     if (deployment === undefined || !isEligible(eligible, index)) continue;
-    const cost = measure.cost(choice, deployment, loadOf(choice, index));
+    const load = loadOf(choice, index);
+    const cost = measure.cost(choice, deployment, load);
     costs[index] = cost;
+    inFlights[index] = measure.spreadsByLoad && load !== undefined ? load.inFlight : 0;
     if (cost < lowest) lowest = cost;
   }
   const bound = lowest * (1 + measure.band);
@@ -63,7 +62,7 @@ function cheapest(measure: Measure, choice: Choice): number {
   let heaviest = -1;
   for (let index = 0; index < deployments.length; index += 1) {
     if (!isEligible(eligible, index) || (costs[index] as number) > bound) continue;
-    const inFlight = measure.spreadsByLoad ? (loadOf(choice, index)?.inFlight ?? 0) : 0;
+    const inFlight = inFlights[index] as number;
     const weight = deployments[index]?.weight ?? 0;
     if (inFlight > fewest || (inFlight === fewest && weight < heaviest)) continue;
     if (inFlight < fewest || weight > heaviest) ties = 0;
@@ -91,7 +90,10 @@ function leastKnown(choice: Choice, unknown: number): number {
   return nthEligible(ties, Math.floor(turnOf(choice) / EXPLORE_EVERY) % countEligible(ties));
 }
 
-function explorable(choice: Choice): number {
+/** Deployments without a history, where it is their turn; else 0. */
+function explored(measure: Measure, choice: Choice): number {
+  if (!measure.explores || choice.last >= 0) return 0;
+  if (turnOf(choice) % EXPLORE_EVERY !== EXPLORE_EVERY - 1) return 0;
   let unknown = 0;
   for (let index = 0; index < choice.deployments.length; index += 1) {
     if (!isEligible(choice.eligible, index)) continue;

@@ -29,6 +29,8 @@ export interface StrategyRule {
   pick(choice: Choice): number;
   /** What the explanation shows for an eligible deployment (R8), see `CandidateExplanation.score`. */
   score(choice: Choice, index: number): number;
+  /** S4: whether this choice goes to a deployment without a history for that reason alone. */
+  explores?(choice: Choice): boolean;
   /** The counter that every first pick moves on by one: `turn` of each caller (S6), `count` of the group (S4, S7). */
   readonly keeps: "nothing" | "turn" | "count";
 }
