@@ -1,15 +1,14 @@
 import type { Head, InferResponse } from "@switchyard/proto/inference/v1/inference_service";
 import { type ConnectError, readFailure, type Sink } from "@switchyard/rpc";
-import type { FacadeResponse } from "./messages.ts";
+import type { ResponseWriter } from "./ports.ts";
 import { errorBody, errorEvent, errorHeaders, type Refusal, refusal } from "./refusal.ts";
 import { type ResponseHead, readResponseHead } from "./response-head.ts";
 import type { Face } from "./routes.ts";
 
 /** As much as may wait within one turn before the producer is told to pause, bytes. */
 const HIGH_WATER = 64 * 1024;
-/** Up to here pieces are joined into one write; beyond, a copy costs more than a write. */
-const JOIN_LIMIT = 16 * 1024;
 
+const NO_PIECES: readonly Uint8Array[] = [];
 const NO_ANSWER = refusal(500, "internal_error", "internal error");
 const BAD_HEAD = refusal(502, "upstream_invalid_response", "the answer's head cannot be passed on");
 
@@ -18,7 +17,7 @@ const BAD_HEAD = refusal(502, "upstream_invalid_response", "the answer's head ca
  * (invariant 6): a whole answer in one turn gets its `Content-Length` so. Backpressure of the socket reaches the producer.
  */
 export class Answer implements Sink<InferResponse> {
-  readonly #response: FacadeResponse;
+  readonly #writer: ResponseWriter;
   readonly #face: Face;
   readonly #requestId: string;
   readonly #noBody: boolean;
@@ -33,12 +32,11 @@ export class Answer implements Sink<InferResponse> {
   #last: Uint8Array | undefined;
   #drain: (() => void) | undefined;
   #owesDrain = false;
-  #listens = false;
   /** The connection ends after this answer, and the answer says so. */
   lastOnConnection = false;
 
-  constructor(response: FacadeResponse, face: Face, requestId: string, noBody: boolean) {
-    this.#response = response;
+  constructor(writer: ResponseWriter, face: Face, requestId: string, noBody: boolean) {
+    this.#writer = writer;
     this.#face = face;
     this.#requestId = requestId;
     this.#noBody = noBody;
@@ -46,7 +44,7 @@ export class Answer implements Sink<InferResponse> {
 
   /** A byte of this answer may have reached the caller. */
   get started(): boolean {
-    return this.#response.headersSent;
+    return this.#writer.headersSent;
   }
 
   /** Nothing more is taken: the answer was completed, cut or abandoned. */
@@ -58,13 +56,13 @@ export class Answer implements Sink<InferResponse> {
     if (this.#state !== "open") return false;
     const { part } = message;
     if (part.case === "chunk") {
-      if (part.value.length === 0) return !this.#response.writableNeedDrain;
+      if (part.value.length === 0) return !this.#writer.writableNeedDrain;
       this.#pieces.push(part.value);
       this.#waiting += part.value.length;
     } else if (part.case === "head") this.#head ??= part.value;
     else return true;
     this.#schedule();
-    if (this.#waiting < HIGH_WATER && !this.#response.writableNeedDrain) return true;
+    if (this.#waiting < HIGH_WATER && !this.#writer.writableNeedDrain) return true;
     this.#owesDrain = true;
     return false;
   }
@@ -102,7 +100,7 @@ export class Answer implements Sink<InferResponse> {
     }
     this.#state = "over";
     this.#drop();
-    if (this.started) this.#response.destroy();
+    if (this.started) this.#writer.destroy();
     else this.#writeError(cause);
   }
 
@@ -115,7 +113,7 @@ export class Answer implements Sink<InferResponse> {
 
   /** The socket took what it was given. */
   drained(): void {
-    if (!this.#owesDrain || this.#state !== "open" || this.#response.writableNeedDrain) return;
+    if (!this.#owesDrain || this.#state !== "open" || this.#writer.writableNeedDrain) return;
     this.#owesDrain = false;
     this.#drain?.();
   }
@@ -135,7 +133,7 @@ export class Answer implements Sink<InferResponse> {
     if (this.#noBodyNow()) this.#drop();
     if (this.#waiting > 0) {
       if (!this.#writePieces(ending)) return;
-    } else if (!ending) this.#response.flushHeaders();
+    } else if (!ending) this.#writer.flushHeaders();
     if (ending) this.#finish();
     else this.drained();
   }
@@ -169,16 +167,12 @@ export class Answer implements Sink<InferResponse> {
     if (length !== undefined) headers.push("content-length", String(length));
     if (!this.#noBodyNow()) this.#owedBytes = length;
     if (this.lastOnConnection) headers.push("connection", "close");
-    try {
-      this.#response.writeHead(head.status, headers);
-      return true;
-    } catch {
-      // Between processes text is Unicode: a value may hold what a header cannot.
-      this.#state = "over";
-      this.#drop();
-      this.#writeError(BAD_HEAD);
-      return false;
-    }
+    if (this.#writer.putHead(head.status, headers)) return true;
+    // Between processes text is Unicode: a value may hold what a header cannot.
+    this.#state = "over";
+    this.#drop();
+    this.#writeError(BAD_HEAD);
+    return false;
   }
 
   #writePieces(ending: boolean): boolean {
@@ -194,30 +188,13 @@ export class Answer implements Sink<InferResponse> {
     this.#pieces = [];
     this.#waiting = 0;
     this.#last = pieces.at(-1);
-    const response = this.#response;
-    const only = pieces.length === 1 ? this.#last : undefined;
-    const joined = only ?? (size <= JOIN_LIMIT ? Buffer.concat(pieces, size) : undefined);
-    if (joined !== undefined) {
-      if (ending && this.#complete()) {
-        this.#state = "over";
-        response.end(joined);
-        return false;
-      }
-      this.#listenIfFull(response.write(joined));
-      return true;
+    if (ending && this.#complete()) {
+      this.#state = "over";
+      this.#writer.finish(pieces, size);
+      return false;
     }
-    response.cork();
-    let room = true;
-    for (const piece of pieces) room = response.write(piece);
-    response.uncork();
-    this.#listenIfFull(room);
+    this.#writer.put(pieces, size);
     return true;
-  }
-
-  #listenIfFull(room: boolean): void {
-    if (room || this.#listens) return;
-    this.#listens = true;
-    this.#response.on("drain", onDrain);
   }
 
   #complete(): boolean {
@@ -230,13 +207,13 @@ export class Answer implements Sink<InferResponse> {
       return;
     }
     this.#state = "over";
-    this.#response.end();
+    this.#writer.finish(NO_PIECES, 0);
   }
 
   #cut(): void {
     this.#state = "over";
     this.#drop();
-    this.#response.destroy();
+    this.#writer.destroy();
   }
 
   #writeError(cause: Refusal): void {
@@ -245,12 +222,11 @@ export class Answer implements Sink<InferResponse> {
     if (this.#face === "anthropic") headers.push("request-id", this.#requestId);
     headers.push("content-length", String(body.length));
     if (this.lastOnConnection) headers.push("connection", "close");
-    try {
-      this.#response.writeHead(cause.status, [...headers, ...errorHeaders(cause)]);
-    } catch {
-      this.#response.writeHead(cause.status, [...headers, "content-type", "application/json"]);
+    const writer = this.#writer;
+    if (!writer.putHead(cause.status, [...headers, ...errorHeaders(cause)])) {
+      writer.putHead(cause.status, [...headers, "content-type", "application/json"]);
     }
-    this.#response.end(body);
+    writer.finish([body], body.length);
   }
 
   #drop(): void {
@@ -261,8 +237,4 @@ export class Answer implements Sink<InferResponse> {
 
 function flush(answer: Answer): void {
   answer.runFlush();
-}
-
-function onDrain(this: FacadeResponse): void {
-  this.exchange?.answer.drained();
 }

@@ -19,7 +19,7 @@ const STATUS_TEXT: Readonly<Record<number, string>> = {
 
 /** Answers what the HTTP parser gave up on. `open` is the exchange whose request or answer is under way there. */
 export function answerBrokenRequest(
-  error: NodeJS.ErrnoException,
+  error: { readonly code?: string | undefined },
   socket: Socket,
   open: Exchange | undefined,
   metrics: Metrics,

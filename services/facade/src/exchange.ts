@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import type { InferenceService, InferRequest } from "@switchyard/proto/inference/v1/inference_service";
 import { CallContext, type ServiceImpl, toConnectError } from "@switchyard/rpc";
 import type { Logger, Metrics } from "@switchyard/telemetry";
@@ -6,7 +7,7 @@ import { Answer } from "./answer.ts";
 import { type BodyFault, BodyReader } from "./body-reader.ts";
 import { type Coding, readCodings } from "./codings.ts";
 import { Inflation } from "./inflation.ts";
-import type { FacadeRequest, FacadeResponse } from "./messages.ts";
+import type { RequestSource, ResponseWriter } from "./ports.ts";
 import { OVERLOADED, type Refusal, refusal } from "./refusal.ts";
 import type { RequestHead } from "./request-head.ts";
 import type { Face } from "./routes.ts";
@@ -30,6 +31,8 @@ export interface ExchangeHost {
 /** The parts of a request that the server has found out. */
 export interface Target {
   readonly method: string;
+  /** It was a HEAD: the answer has the head alone. */
+  readonly bodyless: boolean;
   readonly path: string;
   readonly query: string;
   readonly face: Face;
@@ -43,8 +46,8 @@ const MAX_DISCARDED = 256 * 1024 * 1024;
 /** One request and its answer: reads the body within bounds, makes the call, and ends it when the caller leaves. */
 export class Exchange {
   readonly #host: ExchangeHost;
-  readonly #request: FacadeRequest;
-  readonly #response: FacadeResponse;
+  readonly #source: RequestSource;
+  readonly #writer: ResponseWriter;
   readonly #target: Target;
   readonly answer: Answer;
   #wire: BodyReader | undefined;
@@ -55,23 +58,19 @@ export class Exchange {
   #entered = false;
   #over = false;
 
-  constructor(host: ExchangeHost, request: FacadeRequest, response: FacadeResponse, target: Target) {
+  constructor(host: ExchangeHost, source: RequestSource, writer: ResponseWriter, target: Target) {
     this.#host = host;
-    this.#request = request;
-    this.#response = response;
+    this.#source = source;
+    this.#writer = writer;
     this.#target = target;
-    this.answer = new Answer(response, target.face, target.requestId, request.method === "HEAD");
+    this.answer = new Answer(writer, target.face, target.requestId, target.bodyless);
     this.answer.lastOnConnection = host.closing;
-    request.exchange = this;
-    response.exchange = this;
     host.active.add(this);
-    response.on("close", onClose);
-    response.on("timeout", onTimeout);
-    if (response.socket === null) host.pipelined.add(this);
+    source.attach(this);
   }
 
-  get socket(): FacadeRequest["socket"] {
-    return this.#request.socket;
+  get socket(): Socket {
+    return this.#source.socket;
   }
 
   /** Reads the body and calls. `awaitsContinue`: the caller sends its body only when told to. */
@@ -92,9 +91,8 @@ export class Exchange {
     } else {
       this.#codings = codings;
       this.#wire = this.#openReader();
-      if (awaitsContinue) this.#response.writeContinue();
-      this.#request.on("data", onData);
-      this.#request.on("end", onEnd);
+      if (awaitsContinue) this.#writer.writeContinue();
+      this.#source.readBody();
     }
   }
 
@@ -113,7 +111,7 @@ export class Exchange {
     this.answer.refuse(cause);
     this.#call?.cancel();
     // What the caller is still sending is read on and dropped: closing at once would reset the answer away.
-    if (this.#wire === undefined && this.#hasBody()) this.#request.on("data", onData);
+    if (this.#wire === undefined && this.#hasBody()) this.#source.readBody();
     this.#wire?.release();
     this.#inflation?.release();
   }
@@ -121,7 +119,7 @@ export class Exchange {
   onData(piece: Buffer): void {
     if (this.#over || this.answer.over) {
       this.#discarded += piece.length;
-      if (this.#discarded > MAX_DISCARDED) this.#request.socket.destroy();
+      if (this.#discarded > MAX_DISCARDED) this.#source.socket.destroy();
       return;
     }
     const fault = this.#wire?.push(piece);
@@ -151,11 +149,11 @@ export class Exchange {
 
   /** No byte went either way for the server's time-out. Waiting for the answer is not the caller's fault. */
   onTimeout(): void {
-    if (this.#wire !== undefined && !this.#request.complete && !this.answer.over) {
+    if (this.#wire !== undefined && !this.#source.complete && !this.answer.over) {
       this.refuse(STALLED_BODY, true);
-    } else if (this.#request.socket.writableLength > 0) {
+    } else if (this.#source.socket.writableLength > 0) {
       this.#host.logger.info("caller takes no bytes: dropped", { request_id: this.#target.requestId });
-      this.#request.socket.destroy();
+      this.#source.socket.destroy();
     }
   }
 
@@ -164,7 +162,7 @@ export class Exchange {
     if (this.#over) return;
     this.#over = true;
     this.answer.abandon();
-    if (!this.#response.writableFinished) this.#call?.cancel();
+    if (!this.#writer.writableFinished) this.#call?.cancel();
     this.#wire?.release();
     this.#inflation?.release();
     if (this.#entered) this.#host.admission.leave();
@@ -230,19 +228,3 @@ const DAMAGED = refusal(
   "the request body does not decompress by its Content-Encoding",
 );
 const STALLED_BODY = refusal(408, "invalid_request", "the request body stopped coming");
-
-function onData(this: FacadeRequest, piece: Buffer): void {
-  this.exchange?.onData(piece);
-}
-
-function onEnd(this: FacadeRequest): void {
-  this.exchange?.onEnd();
-}
-
-function onClose(this: FacadeResponse): void {
-  this.exchange?.onClose();
-}
-
-function onTimeout(this: FacadeResponse): void {
-  this.exchange?.onTimeout();
-}

@@ -7,6 +7,8 @@ import type { Logger, Metrics } from "@switchyard/telemetry";
 import { Admission } from "./admission.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
 import { Exchange, type ExchangeHost } from "./exchange.ts";
+import { KEEP_ALIVE_BUFFER_MS } from "./fast-connection.ts";
+import { FastLane } from "./fast-lane.ts";
 import {
   MAX_HEADER_BYTES,
   MAX_HEADERS,
@@ -16,8 +18,10 @@ import {
   serverLimits,
 } from "./limits.ts";
 import { FacadeRequest, FacadeResponse } from "./messages.ts";
+import type { PlainRequest } from "./plain-request.ts";
+import type { RequestSource, ResponseWriter } from "./ports.ts";
 import { type Refusal, refusal } from "./refusal.ts";
-import { readRequestHead } from "./request-head.ts";
+import { type RequestHead, readRequestHead } from "./request-head.ts";
 import { faceOf, findNativeRoute, findRoute, type Route, splitTarget, suggestPath } from "./routes.ts";
 
 export interface FacadeOptions extends Partial<ServerLimits> {
@@ -29,6 +33,8 @@ export interface FacadeOptions extends Partial<ServerLimits> {
   readonly metrics: Metrics;
   /** Paths of native endpoints by the config in force; asked only for paths that are not the facade's own. */
   readonly nativePaths?: (() => readonly string[]) | undefined;
+  /** False: node:http reads every request, the plain ones too. Answers are the same. Default true. */
+  readonly fastLane?: boolean | undefined;
 }
 
 export interface ListenOptions {
@@ -72,6 +78,7 @@ class HttpFacade implements Facade, ExchangeHost {
   readonly #nativePaths: () => readonly string[];
   readonly #server: Server<typeof FacadeRequest, typeof FacadeResponse>;
   readonly #sockets = new Set<Socket>();
+  readonly #fastLane: FastLane | undefined;
 
   constructor(options: FacadeOptions) {
     this.inference = options.inference;
@@ -86,24 +93,35 @@ class HttpFacade implements Facade, ExchangeHost {
       ServerResponse: FacadeResponse,
       maxHeaderSize: MAX_HEADER_BYTES,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
-      // Beyond what the `Keep-Alive` header tells: a request that is on its way at the end still finds the socket open.
-      keepAliveTimeoutBuffer: 5000,
+      keepAliveTimeoutBuffer: KEEP_ALIVE_BUFFER_MS,
       headersTimeout: limits.headersTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
       connectionsCheckingInterval: 5000,
       noDelay: true,
     });
     server.timeout = limits.stallTimeoutMs;
-    server.on("request", (request, response) => this.#serve(request, response, false));
-    server.on("checkContinue", (request, response) => this.#serve(request, response, true));
+    server.on("request", (request, response) => this.#serveNode(request, response, false));
+    server.on("checkContinue", (request, response) => this.#serveNode(request, response, true));
     server.on("clientError", (error, socket) => this.#onClientError(error, socket as Socket));
-    server.on("connection", (socket) => {
-      this.#sockets.add(socket);
-      socket.on("close", () => {
-        this.#sockets.delete(socket);
-        for (const exchange of this.pipelined) if (exchange.socket === socket) exchange.onClose();
+    const toNode = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
+    if (options.fastLane !== false) {
+      server.removeAllListeners("connection");
+      this.#fastLane = new FastLane({
+        maxBodyBytes: this.maxBodyBytes,
+        limits,
+        nativePaths: this.#nativePaths,
+        serve: (source, writer, request) => this.#servePlain(source, writer, request),
+        handOver: (socket, seen) => {
+          // Paused, so that nothing is lost between two readers.
+          socket.pause();
+          socket.unshift(seen);
+          for (const listener of toNode) listener.call(server, socket);
+          socket.resume();
+        },
+        broken: (code, socket, open) => this.#answerBroken({ code }, socket, open),
       });
-    });
+    }
+    server.on("connection", (socket) => this.#onConnection(socket));
     this.#server = server;
   }
 
@@ -140,6 +158,7 @@ class HttpFacade implements Facade, ExchangeHost {
     const grace = setTimeout(() => this.#stop(), graceMs);
     await closed;
     clearTimeout(grace);
+    this.#fastLane?.close();
   }
 
   left(exchange: Exchange): void {
@@ -156,28 +175,65 @@ class HttpFacade implements Facade, ExchangeHost {
     }, LAST_WORDS_MS);
   }
 
-  #serve(request: FacadeRequest, response: FacadeResponse, awaitsContinue: boolean): void {
+  #onConnection(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on("close", () => {
+      this.#sockets.delete(socket);
+      for (const exchange of this.pipelined) if (exchange.socket === socket) exchange.onClose();
+    });
+    this.#fastLane?.take(socket);
+  }
+
+  #serveNode(request: FacadeRequest, response: FacadeResponse, awaitsContinue: boolean): void {
     const { path, query } = splitTarget(request.url ?? "/");
     const head = readRequestHead(request.rawHeaders);
     const method = request.method ?? "GET";
     const route = findRoute(path) ?? findNativeRoute(path, this.#nativePaths());
-    const exchange = new Exchange(this, request, response, {
-      // The answer to a HEAD is that to a GET without its body, which node:http leaves out.
-      method: method === "HEAD" ? "GET" : method,
+    const exchange = this.#open(request, response, method, path, query, route, head);
+    response.watch();
+    if (response.socket === null) this.pipelined.add(exchange);
+    const cause = refuseTarget(route, method, path) ?? refuseSizes(path, query, head.headers.length);
+    if (cause === undefined) exchange.run(awaitsContinue);
+    else exchange.refuse(cause, awaitsContinue);
+  }
+
+  #servePlain(source: RequestSource, writer: ResponseWriter, request: PlainRequest): void {
+    const { method, path, query, route, head } = request;
+    const exchange = this.#open(source, writer, method, path, query, route, head);
+    const cause = refuseSizes(path, query, head.headers.length);
+    if (cause === undefined) exchange.run(false);
+    else exchange.refuse(cause);
+  }
+
+  #open(
+    source: RequestSource,
+    writer: ResponseWriter,
+    method: string,
+    path: string,
+    query: string,
+    route: Route | undefined,
+    head: RequestHead,
+  ): Exchange {
+    const bodyless = method === "HEAD";
+    return new Exchange(this, source, writer, {
+      // The answer to a HEAD is that to a GET without its body.
+      method: bodyless ? "GET" : method,
+      bodyless,
       path,
       query,
       face: route?.face ?? faceOf(path),
       head,
       requestId: head.requestId ?? randomUUID(),
     });
-    const cause = refuseTarget(route, method, path) ?? refuseSizes(path, query, head.headers.length);
-    if (cause === undefined) exchange.run(awaitsContinue);
-    else exchange.refuse(cause, awaitsContinue);
   }
 
   #onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     let open: Exchange | undefined;
     for (const exchange of this.active) if (exchange.socket === socket) open = exchange;
+    this.#answerBroken(error, socket, open);
+  }
+
+  #answerBroken(error: { code?: string | undefined }, socket: Socket, open: Exchange | undefined): void {
     answerBrokenRequest(error, socket, open, this.metrics, this.logger);
   }
 }

@@ -1,21 +1,16 @@
 import type { Header } from "@switchyard/proto/inference/v1/inference_service";
 
-/** What a request's header lines say, read in one pass. */
-export interface RequestHead {
-  /** What goes on, names in lower case, in the order they came: no credential, cookie, framing or hop-by-hop header (P9, BH-36). */
-  headers: Header[];
-  /** The caller's key. Where two are given, `Authorization` wins. */
-  key: string | undefined;
-  /** The caller's own request id, if it can be used. */
-  requestId: string | undefined;
-  /** `Content-Encoding`, several lines joined by commas. */
-  contentEncoding: string | undefined;
-  /** Bytes on the wire; undefined without a body and for a chunked one. */
-  contentLength: number | undefined;
-  chunked: boolean;
-}
-
-type Treatment = "drop" | "authorization" | "key" | "connection" | "length" | "encoding" | "chunked" | "id";
+type Treatment =
+  | "drop"
+  | "authorization"
+  | "key"
+  | "connection"
+  | "length"
+  | "encoding"
+  | "chunked"
+  | "id"
+  | "host"
+  | "unusual";
 
 /** The headers that are not simply passed on. */
 const TREATMENTS = new Map<string, Treatment>([
@@ -29,74 +24,115 @@ const TREATMENTS = new Map<string, Treatment>([
   ["x-request-id", "id"],
   ["proxy-authorization", "drop"],
   ["proxy-authenticate", "drop"],
-  ["proxy-connection", "drop"],
+  ["proxy-connection", "unusual"],
   ["cookie", "drop"],
   ["keep-alive", "drop"],
   ["te", "drop"],
-  ["trailer", "drop"],
-  ["upgrade", "drop"],
-  ["http2-settings", "drop"],
-  ["host", "drop"],
+  ["trailer", "unusual"],
+  ["upgrade", "unusual"],
+  ["http2-settings", "unusual"],
+  ["host", "host"],
   ["accept-encoding", "drop"],
-  ["expect", "drop"],
+  ["expect", "unusual"],
 ]);
 
-const BEARER = /^bearer[ \t]+/i;
-const VISIBLE = /^[\x21-\x7e]+$/;
-const MAX_REQUEST_ID = 128;
+/** What a request's header lines say, gathered line by line. */
+export class RequestHead {
+  /** What goes on, names in lower case, in the order they came: no credential, cookie, framing or hop-by-hop header (P9, BH-36). */
+  headers: Header[] = [];
+  /** The caller's key. Where two are given, `Authorization` wins. */
+  key: string | undefined = undefined;
+  /** The caller's own request id, if it can be used. */
+  requestId: string | undefined = undefined;
+  /** `Content-Encoding`, several lines joined by commas. */
+  contentEncoding: string | undefined = undefined;
+  /** Bytes on the wire; undefined without a body and for a chunked one. */
+  contentLength: number | undefined = undefined;
+  chunked = false;
+  /**
+   * Nothing here needs more of a reader than a body of the told length on a connection that goes on: one host, at most
+   * one length and that in digits, no transfer coding, expectation, upgrade or word on the connection.
+   */
+  plain = true;
+  #bearer: string | undefined;
+  #named: Set<string> | undefined;
+  #hosts = 0;
 
-/** Reads names and values as they alternate on the wire. */
-export function readRequestHead(rawHeaders: readonly string[]): RequestHead {
-  const headers: Header[] = [];
-  const head: RequestHead = {
-    headers,
-    key: undefined,
-    requestId: undefined,
-    contentEncoding: undefined,
-    contentLength: undefined,
-    chunked: false,
-  };
-  let bearer: string | undefined;
-  let named: Set<string> | undefined;
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const name = (rawHeaders[at] as string).toLowerCase();
-    const value = rawHeaders[at + 1] as string;
+  /** Takes a line; `name` is in lower case. */
+  take(name: string, value: string): void {
     const treatment = TREATMENTS.get(name);
     if (treatment === undefined) {
-      headers.push({ $typeName: "switchyard.inference.v1.Header", name, value });
-      continue;
+      this.headers.push({ $typeName: "switchyard.inference.v1.Header", name, value });
+      return;
     }
     switch (treatment) {
       case "authorization":
-        if (bearer === undefined && BEARER.test(value)) bearer = usableKey(value.replace(BEARER, ""));
+        if (this.#bearer === undefined && BEARER.test(value)) {
+          this.#bearer = usableKey(value.replace(BEARER, ""));
+        }
         break;
       case "key":
-        head.key ??= usableKey(value);
+        this.key ??= usableKey(value);
         break;
       case "connection":
-        named = addNamed(named, value);
+        this.#takeConnection(value.toLowerCase());
         break;
       case "length":
-        head.contentLength = Number(value);
+        if (this.contentLength !== undefined || !DIGITS.test(value)) this.plain = false;
+        this.contentLength = Number(value);
         break;
       case "encoding":
-        head.contentEncoding =
-          head.contentEncoding === undefined ? value : `${head.contentEncoding},${value}`;
+        this.contentEncoding =
+          this.contentEncoding === undefined ? value : `${this.contentEncoding},${value}`;
         break;
       case "chunked":
-        head.chunked = true;
+        this.chunked = true;
+        this.plain = false;
         break;
       case "id":
-        if (value.length <= MAX_REQUEST_ID && VISIBLE.test(value)) head.requestId ??= value;
+        if (value.length <= MAX_REQUEST_ID && VISIBLE.test(value)) this.requestId ??= value;
+        break;
+      case "host":
+        this.#hosts += 1;
+        break;
+      case "unusual":
+        this.plain = false;
         break;
       case "drop":
         break;
     }
   }
-  if (bearer !== undefined) head.key = bearer;
-  // `Connection` may stand after the headers that it names.
-  const unwanted = named;
-  if (unwanted !== undefined) head.headers = headers.filter((header) => !unwanted.has(header.name));
+
+  /** After the last line. */
+  finish(): void {
+    if (this.#bearer !== undefined) this.key = this.#bearer;
+    if (this.#hosts !== 1) this.plain = false;
+    // `Connection` may stand after the headers that it names.
+    const named = this.#named;
+    if (named !== undefined) this.headers = this.headers.filter((header) => !named.has(header.name));
+  }
+
+  #takeConnection(value: string): void {
+    if (value === "keep-alive") return;
+    this.plain = false;
+    if (value === "close") return;
+    this.#named ??= new Set<string>();
+    for (const token of value.split(",")) this.#named.add(token.trim());
+  }
+}
+
+const BEARER = /^bearer[ \t]+/i;
+const VISIBLE = /^[\x21-\x7e]+$/;
+const DIGITS = /^\d{1,15}$/;
+const MAX_REQUEST_ID = 128;
+
+/** Reads names and values as they alternate on the wire. */
+export function readRequestHead(rawHeaders: readonly string[]): RequestHead {
+  const head = new RequestHead();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    head.take((rawHeaders[at] as string).toLowerCase(), rawHeaders[at + 1] as string);
+  }
+  head.finish();
   return head;
 }
 
@@ -104,12 +140,4 @@ export function readRequestHead(rawHeaders: readonly string[]): RequestHead {
 function usableKey(text: string): string | undefined {
   const key = text.trim();
   return VISIBLE.test(key) ? key : undefined;
-}
-
-function addNamed(named: Set<string> | undefined, value: string): Set<string> | undefined {
-  const text = value.toLowerCase();
-  if (text === "keep-alive" || text === "close") return named;
-  const all = named ?? new Set<string>();
-  for (const token of text.split(",")) all.add(token.trim());
-  return all;
 }

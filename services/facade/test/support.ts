@@ -8,7 +8,11 @@ import {
   rawRequest,
 } from "@switchyard/testkit";
 import { Metrics, SILENT } from "@switchyard/telemetry";
+import { describe } from "vitest";
+import { chunk, head, JSON_TYPE, TRAILER } from "./messages.ts";
 import { createFacade, type Facade, type FacadeOptions } from "../src/index.ts";
+
+export { chunk, head, JSON_TYPE, SSE, TRAILER } from "./messages.ts";
 
 /** One call as the fake forwarder got it. */
 export interface Received {
@@ -41,42 +45,6 @@ export interface Bench extends AsyncDisposable {
 
 export const MAX_BODY = 1024 * 1024;
 
-export function head(status: number, headers: Readonly<Record<string, string>> = {}): InferResponse {
-  return {
-    $typeName: "switchyard.inference.v1.InferResponse",
-    part: {
-      case: "head",
-      value: {
-        $typeName: "switchyard.inference.v1.Head",
-        status,
-        headers: Object.entries(headers).map(([name, value]) => ({
-          $typeName: "switchyard.inference.v1.Header" as const,
-          name,
-          value,
-        })),
-      },
-    },
-  };
-}
-
-export function chunk(bytes: string | Uint8Array): InferResponse {
-  return {
-    $typeName: "switchyard.inference.v1.InferResponse",
-    part: { case: "chunk", value: Buffer.from(bytes) },
-  };
-}
-
-export const TRAILER: InferResponse = {
-  $typeName: "switchyard.inference.v1.InferResponse",
-  part: {
-    case: "trailer",
-    value: { $typeName: "switchyard.inference.v1.Trailer", deployment: "a/m", group: "g", model: "m" },
-  },
-};
-
-export const SSE = { "content-type": "text/event-stream" };
-export const JSON_TYPE = { "content-type": "application/json" };
-
 /** Answers 200 with the body that it got. */
 export const echo: Handler = (request, sink) => {
   sink.send(head(200, JSON_TYPE));
@@ -84,6 +52,18 @@ export const echo: Handler = (request, sink) => {
   sink.send(TRAILER);
   sink.end();
 };
+
+export type OpenBench = (options?: Partial<FacadeOptions>) => Promise<Bench>;
+
+/** Declares the tests twice: once with requests read by the fast lane, once with all read by node:http. */
+export function forEachLane(declare: (bench: OpenBench) => void): void {
+  describe.each([
+    ["fast lane", true],
+    ["node lane", false],
+  ])("%s", (_name, fastLane) => {
+    declare((options = {}) => bench({ fastLane, ...options }));
+  });
+}
 
 export async function bench(options: Partial<FacadeOptions> = {}): Promise<Bench> {
   const received: Received[] = [];
