@@ -35,6 +35,7 @@ function requests(
     readonly health?: HealthSnapshot;
     readonly hang?: boolean;
     readonly input?: Partial<DecideInput>;
+    readonly routers?: number;
   } = {},
 ): readonly Decided[] {
   const ledger = new LoadLedger();
@@ -43,7 +44,7 @@ function requests(
     const decided = decide(
       input(config([of]), {
         health: more.health ?? leased(),
-        load: ledger.snapshot(new Set()),
+        load: ledger.snapshot(new Set(), more.routers),
         router: ROUTER,
         seed: Math.imul(index + 1, 0x9e3779b1) >>> 0,
         decisionId,
@@ -84,6 +85,12 @@ describe("probes", () => {
     expect(new Set(probes.map(brief))).toEqual(new Set(["a/m"]));
     const alone = probesOf(requests(pool({ bench: { whenAllBenched: "refuse" } }, ["a/m"]), 100));
     expect(alone.length).toBe(5);
+  });
+
+  it("B4 the router that may probe does so for the traffic of all routers", () => {
+    const alone = pool({ bench: { whenAllBenched: "refuse" } }, ["a/m"]);
+    expect(probesOf(requests(alone, 100, { routers: 4 }))).toHaveLength(20);
+    expect(probesOf(requests(alone, 100, { routers: 400 }))).toHaveLength(100);
   });
 
   it("B4 the others share what does not probe evenly", () => {

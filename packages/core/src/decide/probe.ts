@@ -38,7 +38,9 @@ export function probeTurn(
   const deployment = group.deployments[would.index];
   if (deployment === undefined) return undefined;
   const place = `probe|${deployment.scopes.deployment}`;
-  const sum = (input.load.places.get(place) ?? 0) + group.policy.bench.probeShare;
+  // Only this router may probe, so it probes for the traffic of all.
+  const share = Math.min(1, group.policy.bench.probeShare * Math.max(1, input.load.routers ?? 1));
+  const sum = (input.load.places.get(place) ?? 0) + share;
   const due = sum >= 1 - ROUNDING;
   effects.push({ kind: "place", place, value: due ? Math.max(0, sum - 1) : sum });
   return due
