@@ -6,7 +6,10 @@ import {
   EMPTY_HISTORY,
   expire,
   grantProbes,
+  LoadCounters,
+  NOT_SERVED,
   type AttemptDecision,
+  type CountedCall,
   type Decided,
   type HealthSnapshot,
   type HealthState,
@@ -17,7 +20,6 @@ import {
   REPORT_EVERY_MS,
 } from "@switchyard/core";
 import { SimulatedClock } from "./clock.ts";
-import { Forwarder } from "./forwarder.ts";
 import { Provider, type Answer } from "./provider.ts";
 import { Router } from "./router.ts";
 import { DURATION_MS, REQUESTS_PER_SECOND, START, type Scenario } from "./scenario.ts";
@@ -27,6 +29,12 @@ const SESSIONS = 40;
 const TOKENS = 500;
 /** How long after the last request everything must be at rest, ms. */
 const QUIET_MS = 200_000;
+
+/** A forwarder is its counters and the name under which it reports them. */
+export interface Forwarder {
+  readonly name: string;
+  readonly counters: LoadCounters;
+}
 
 /** A request under way. */
 interface Run {
@@ -63,7 +71,10 @@ class Cluster {
     const many = <T>(count: number, make: (index: number) => T) =>
       Array.from({ length: count }, (_, index) => make(index));
     this.#routers = many(scenario.routers, (index) => new Router(`r${index}`, scenario));
-    this.#forwarders = many(scenario.forwarders, (index) => new Forwarder(`f${index}`));
+    this.#forwarders = many(scenario.forwarders, (index) => ({
+      name: `f${index}`,
+      counters: new LoadCounters(`f${index}`),
+    }));
     this.#providers = new Map(
       [...scenario.providers].map(([name, script]) => [name, new Provider(script, scenario.random)]),
     );
@@ -138,13 +149,16 @@ class Cluster {
       this.#watcher.ended(run.id, run.history, this.#clock.now, decision);
       return;
     }
-    run.forwarder.begin(decision, this.#clock.now);
+    const begun = { load: decision.deployment.scopes.model, tokens: TOKENS, ownKey: false };
+    const call = run.forwarder.counters.begin(begun, this.#clock.now);
     this.#clock.after(decision.delayMs, () => {
       const startedAt = this.#clock.now;
       const answer = this.#providers.get(decision.deployment.provider)?.answer(startedAt);
       if (answer === undefined) throw new Error(`no provider ${decision.deployment.provider}`);
       this.#watcher.called(decision, startedAt);
-      this.#clock.after(answer.ms, () => this.#answered(run, id, decision, answer, startedAt, decidedAt));
+      this.#clock.after(answer.ms, () =>
+        this.#answered(run, id, decision, call, answer, startedAt, decidedAt),
+      );
     });
   }
 
@@ -152,12 +166,14 @@ class Cluster {
     run: Run,
     id: string,
     attempt: AttemptDecision,
+    call: CountedCall,
     answer: Answer,
     startedAt: number,
     decidedAt: number,
   ): void {
     const { now } = this.#clock;
-    run.forwarder.end(attempt, answer, TOKENS, now);
+    const served = { ...NOT_SERVED, served: true, firstTokenMs: answer.ms, tokens: TOKENS };
+    call.end(answer.error === undefined ? served : NOT_SERVED, now);
     this.#watcher.answered(attempt, answer.error === undefined, now);
     const outcome: Outcome = {
       decision: id,
@@ -201,7 +217,7 @@ class Cluster {
   }
 
   #report(forwarder: Forwarder): void {
-    const report = forwarder.report();
+    const report = forwarder.counters.report(this.#clock.now);
     if (report === undefined) return;
     for (const router of this.#routers) {
       if (this.#scenario.random() < this.#scenario.lostReports) continue;

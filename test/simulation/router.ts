@@ -9,6 +9,7 @@ import {
   type HealthState,
   type History,
   LoadLedger,
+  loadKeyLookup,
   type LoadReport,
   mergeHealth,
   type Outcome,
@@ -66,10 +67,9 @@ export class Router {
   }
 
   observe(outcomes: readonly Outcome[], now: number): void {
-    const { config, group } = this.#scenario;
+    const { config } = this.#scenario;
     this.#health = reduceAll(this.#health, outcomes, benchLookup(config), now).state;
-    const lookup = (_: string, id: string) => group.deployments.find((one) => one.id === id)?.scopes.model;
-    this.ledger.observe(outcomes, lookup, now);
+    this.ledger.observe(outcomes, loadKeyLookup(config), now);
   }
 
   hear(health: HealthSnapshot): void {

@@ -1,12 +1,13 @@
 import {
   benchedUntil,
+  requestsThisMinute,
   wasCalled,
   type AttemptDecision,
   type Decided,
   type History,
   type RefuseDecision,
 } from "@switchyard/core";
-import type { Forwarder } from "./forwarder.ts";
+import type { Forwarder } from "./cluster.ts";
 import type { Router } from "./router.ts";
 import { START, type Scenario } from "./scenario.ts";
 
@@ -26,6 +27,11 @@ export interface Figures {
   readonly leaveMs: number;
   /** From the end of the outage until the first ordinary call there serves, ms; undefined when none did. */
   readonly rejoinMs: number | undefined;
+}
+
+function isAtLimit({ limits, scopes }: AttemptDecision["deployment"], router: Router, now: number): boolean {
+  const load = router.ledger.snapshot(new Set()).deployments?.get(scopes.model);
+  return requestsThisMinute(load, now) >= (limits?.rpm ?? Number.POSITIVE_INFINITY);
 }
 
 const PAUSE_MS = 1_000;
@@ -61,11 +67,10 @@ export class Watcher {
     const isBenched = (deployment: AttemptDecision["deployment"]): boolean =>
       benchedUntil(router.snapshot, group.key, true, deployment.scopes) > now;
     if (decision.kind === "refuse") {
-      const benchable = decision.code === "upstream_unavailable" && history.attempts.length === 0;
-      this.#check(
-        !benchable || group.deployments.every(isBenched),
-        `${request} refused although one is free`,
-      );
+      const isClosed = (deployment: AttemptDecision["deployment"]): boolean =>
+        isBenched(deployment) || isAtLimit(deployment, router, now);
+      const untried = history.attempts.length === 0;
+      this.#check(!untried || group.deployments.every(isClosed), `${request} refused although one is free`);
       return;
     }
     const { deployment, probe, lastResort } = decision;
@@ -116,8 +121,9 @@ export class Watcher {
   rest(routers: readonly Router[], forwarders: readonly Forwarder[]): void {
     this.#check(this.#open.size === 0, `${this.#open.size} requests never ended`);
     this.#check(this.#probing.size === 0, "a probe never ended");
-    for (const forwarder of forwarders)
-      this.#check(forwarder.inFlight === 0, `${forwarder.name} is not at rest`);
+    for (const { name, counters } of forwarders) {
+      this.#check(counters.inFlight === 0, `${name} is not at rest`);
+    }
     for (const { name, ledger } of routers) {
       this.#check(ledger.leases === 0, `${name} holds ${ledger.leases} leases`);
       const load = ledger.snapshot(new Set());

@@ -82,6 +82,7 @@ export type { Clock, EpochMs, Random } from "./domain/ports.ts";
 export type { AuthenticatedRequest, RequestFacts } from "./domain/request-facts.ts";
 export { affinityValue, type AffinityValue } from "./affinity/affinity-value.ts";
 export { conversationHash, expressionHash, SESSION_HEADERS, sessionHash } from "./affinity/key-hash.ts";
+export { affinityNeeds, type AffinityNeeds } from "./affinity/needs.ts";
 export { parseExpression, type ParsedExpression } from "./affinity/parse-expression.ts";
 export { selectorReads, type SelectableRequest, type Selector } from "./affinity/selector.ts";
 export { decide } from "./decide/decide.ts";
@@ -101,7 +102,7 @@ export {
   type Reduced,
   type Transition,
 } from "./health/reduce.ts";
-export { grantProbes, PROBE_LEASE_MS, PROBE_MAX_MS } from "./health/probe.ts";
+export { grantProbes, PROBE_LEASE_MS, PROBE_MAX_MS, wantsProbes } from "./health/probe.ts";
 export {
   activeBenches,
   applyBench,
@@ -111,7 +112,15 @@ export {
   pruneHealth,
   unbenchByHand,
 } from "./health/snapshot.ts";
-export { LoadLedger, recordLoad, type LoadKeyLookup } from "./load/ledger.ts";
+export {
+  LoadCounters,
+  NOT_SERVED,
+  type BegunCall,
+  type CountedCall,
+  type EndedCall,
+} from "./load/counters.ts";
+export { LoadLedger, recordLoad } from "./load/ledger.ts";
+export { loadKeyLookup, type LoadKeyLookup } from "./load/load-key.ts";
 export { REPORT_EVERY_MS, REPORT_TTL_MS, type LoadReport, type ReportedLoad } from "./load/report.ts";
 export { outcomeName } from "./trace/attempt-outcome.ts";
 export { formatAttemptsHeader, MAX_HEADER_BYTES, type AttemptRow } from "./trace/attempts-header.ts";

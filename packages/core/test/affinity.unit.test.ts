@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   type AffinityHashes,
+  affinityNeeds,
   type AffinityPolicy,
   type CallerKey,
   conversationHash,
@@ -185,6 +186,22 @@ describe("placing by affinity", () => {
   it("F3 the first candidate that says something names the session", () => {
     expect(sessionHash([undefined, "", 5, "s1", "s2"])).toBe(hashKey("s1"));
     expect(sessionHash([undefined, ""])).toBeUndefined();
+  });
+
+  it("F3 a config says which keys its groups ask for, so that no others need be made", () => {
+    const source = 'request.headers.get("x-end-user-id")';
+    const named = (name: string, affinity: AffinityPolicy): Group => group(name, ["a/m"], { affinity });
+    const needs = affinityNeeds(
+      config([
+        named("g", session),
+        named("h", { by: "expression", expression: source }),
+        named("i", { by: "expression", expression: "request.user.sub" }),
+        named("j", { by: "expression", expression: "not one" }),
+        group("k", ["a/m"]),
+      ]),
+    );
+    expect(needs).toMatchObject({ session: true, conversation: false });
+    expect([...needs.expressions]).toEqual([[source, { from: "header", name: "x-end-user-id" }]]);
   });
 
   it("H4, F7 decision and explanation name the kind and never the key", () => {

@@ -7,10 +7,11 @@ import {
   EMPTY_HISTORY,
   type ErrorClass,
   type Group,
+  LoadCounters,
   LoadLedger,
-  minuteOf,
+  NOT_SERVED,
+  type CountedCall,
   type Outcome,
-  type ReportedLoad,
 } from "../src/index.ts";
 import { config, input, T0 } from "./builders.ts";
 
@@ -21,17 +22,17 @@ export interface Call {
   readonly input: DecideInput;
   readonly decided: Decided;
   readonly startedAt: number;
+  readonly counted: CountedCall;
 }
 
 /** One router and one forwarder over a group: decides, counts as a forwarder does, and reports at once. */
 export class Gateway {
   readonly ledger = new LoadLedger();
   readonly #group: Group;
-  readonly #sums = new Map<string, ReportedLoad>();
+  readonly #counters = new LoadCounters("f");
   readonly #override: Partial<DecideInput>;
   now = T0;
   #serial = 0;
-  #sequence = 0;
 
   constructor(of: Group, override: Partial<DecideInput> = {}) {
     this.#group = of;
@@ -46,14 +47,7 @@ export class Gateway {
   /** The call went well after `ms`. */
   succeed(call: Call, ms: number, tokens = 0): void {
     this.now = Math.max(this.now, call.startedAt + ms);
-    const sum = this.#sum(call.attempt.deployment.scopes.model);
-    this.#set({
-      ...sum,
-      inFlight: sum.inFlight - 1,
-      tokens: sum.tokens + tokens,
-      measured: 1,
-      firstTokenMs: ms,
-    });
+    call.counted.end({ ...NOT_SERVED, served: true, firstTokenMs: ms, tokens }, this.now);
     if (call.attempt.probe) this.#observe(call, undefined);
     this.report();
   }
@@ -61,8 +55,7 @@ export class Gateway {
   /** The call failed after `ms`; the decision that follows, undefined when it refuses. */
   fail(call: Call, error: ErrorClass, ms: number): Call | undefined {
     this.now = Math.max(this.now, call.startedAt + ms);
-    const sum = this.#sum(call.attempt.deployment.scopes.model);
-    this.#set({ ...sum, inFlight: sum.inFlight - 1 });
+    call.counted.end(NOT_SERVED, this.now);
     this.#observe(call, error);
     this.report();
     const { decision, attempt, startedAt } = call;
@@ -81,14 +74,8 @@ export class Gateway {
 
   /** What the forwarder's periodic report does. */
   report(): void {
-    this.#sequence += 1;
-    this.ledger.report(
-      { reporter: "f", sequence: this.#sequence, deployments: [...this.#sums.values()] },
-      this.now + 10,
-    );
-    for (const [load, sum] of this.#sums) {
-      this.#sums.set(load, { ...sum, measured: 0, firstTokenMs: 0 });
-    }
+    const report = this.#counters.report(this.now);
+    if (report !== undefined) this.ledger.report(report, this.now + 10);
   }
 
   inFlight(id: string): number {
@@ -110,9 +97,12 @@ export class Gateway {
     this.ledger.apply(decided.effects, this.now, "f");
     const { decision: made } = decided;
     if (made.kind === "refuse") return undefined;
-    const sum = this.#sum(made.deployment.scopes.model);
-    this.#set({ ...sum, inFlight: sum.inFlight + 1, requests: sum.requests + 1 });
-    return { decision, attempt: made, input: base, decided, startedAt: this.now + made.delayMs };
+    const counted = this.#counters.begin(
+      { load: made.deployment.scopes.model, tokens: 0, ownKey: false },
+      this.now,
+    );
+    const startedAt = this.now + made.delayMs;
+    return { decision, attempt: made, input: base, decided, startedAt, counted };
   }
 
   #observe(call: Call, error: ErrorClass | undefined): void {
@@ -130,16 +120,5 @@ export class Gateway {
       ownKey: false,
     };
     this.ledger.observe([outcome], () => attempt.deployment.scopes.model, this.now);
-  }
-
-  #sum(load: string): ReportedLoad {
-    const minute = minuteOf(this.now);
-    const none = { inFlight: 0, measured: 0, firstTokenMs: 0, streamedTokens: 0, streamedMs: 0 };
-    const sum = this.#sums.get(load) ?? { load, minute, requests: 0, tokens: 0, ...none };
-    return sum.minute === minute ? sum : { ...sum, minute, requests: 0, tokens: 0 };
-  }
-
-  #set(sum: ReportedLoad): void {
-    this.#sums.set(sum.load, sum);
   }
 }

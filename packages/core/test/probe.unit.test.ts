@@ -14,6 +14,7 @@ import {
   PROBE_LEASE_MS,
   PROBE_MAX_MS,
   reduce,
+  wantsProbes,
 } from "../src/index.ts";
 import { after, benched, brief, config, facts, group, input, key, T0 } from "./builders.ts";
 import type { PolicyOverride } from "./builders.ts";
@@ -176,6 +177,11 @@ function due() {
 }
 
 describe("leases of probes", () => {
+  it("B4 where no group probes nobody need be named", () => {
+    expect(wantsProbes(config([pool()]))).toBe(true);
+    expect(wantsProbes(config([group("g", ["a/m"])]))).toBe(false);
+  });
+
   const at = (snapshot: HealthSnapshot) => snapshot.benches.get("m:a/m")?.probe;
 
   it("B4 a router that stays keeps its lease, renewed before it runs out", () => {

@@ -1,5 +1,6 @@
 /** B4: one probe at a time in the whole cluster. Health names the router that may probe a bench, in the snapshot. */
 import type { BenchEntry, HealthSnapshot } from "../domain/bench.ts";
+import type { ConfigSnapshot } from "../domain/config-snapshot.ts";
 import type { DeploymentScopes } from "../domain/deployment.ts";
 import { hashKey } from "../domain/hash-key.ts";
 import type { EpochMs } from "../domain/ports.ts";
@@ -63,6 +64,12 @@ export function grantProbes(
     benches.set(key, { ...entry, probe: { router, until: now + PROBE_LEASE_MS } });
   }
   return benches === undefined ? health : { version: health.version + 1, benches };
+}
+
+/** Whether any group of a config probes: where none does nobody need be named. */
+export function wantsProbes(config: ConfigSnapshot): boolean {
+  for (const { policy } of config.groups.values()) if (policy.bench.probeShare > 0) return true;
+  return false;
 }
 
 /** Each bench has its own router, so that not one of them makes all probes. */

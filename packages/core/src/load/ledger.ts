@@ -13,6 +13,7 @@ import type { EpochMs } from "../domain/ports.ts";
 import { Account } from "./account.ts";
 import { RecentIds, setBounded } from "./bounded.ts";
 import { Leases } from "./leases.ts";
+import type { LoadKeyLookup } from "./load-key.ts";
 import { REPORT_TTL_MS, type LoadReport, type ReporterState, type Share } from "./report.ts";
 
 /** Most places and most budgets that are kept. */
@@ -26,9 +27,6 @@ export const HISTORY_MS = 600_000;
 
 const RECENT_OUTCOMES = 10_000;
 const NOTHING: ReadonlySet<string> = new Set<string>();
-
-/** The load key of a deployment of a group, `DeploymentScopes.model`; undefined when the config knows no such. */
-export type LoadKeyLookup = (group: string, deployment: string) => string | undefined;
 
 /**
  * The one place of a router where load changes: effects of decisions, outcomes and reports in, {@link LoadSnapshot}
