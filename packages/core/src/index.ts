@@ -65,6 +65,7 @@ export {
   type LoadSnapshot,
   type ProbeInFlight,
 } from "./domain/load.ts";
+export { hashKey } from "./domain/hash-key.ts";
 export type { Outcome } from "./domain/outcome.ts";
 export {
   STRATEGIES,
@@ -81,7 +82,7 @@ export {
 export type { Clock, EpochMs, Random } from "./domain/ports.ts";
 export type { AuthenticatedRequest, RequestFacts } from "./domain/request-facts.ts";
 export { affinityValue, type AffinityValue } from "./affinity/affinity-value.ts";
-export { conversationHash, expressionHash, SESSION_HEADERS, sessionHash } from "./affinity/key-hash.ts";
+export { expressionHash, SESSION_HEADERS, sessionHash } from "./affinity/key-hash.ts";
 export { affinityNeeds, type AffinityNeeds } from "./affinity/needs.ts";
 export { parseExpression, type ParsedExpression } from "./affinity/parse-expression.ts";
 export { selectorReads, type SelectableRequest, type Selector } from "./affinity/selector.ts";
@@ -129,7 +130,6 @@ export { formatAttemptsHeader, MAX_HEADER_BYTES, type AttemptRow } from "./trace
 export { highestScore } from "./affinity/rendezvous.ts";
 export { deploymentScope, modelScope, providerScope, RAMP_STEP_MS } from "./domain/bench.ts";
 export { BYTES_PER_TOKEN, DEFAULT_OUTPUT_TOKENS } from "./domain/expected-tokens.ts";
-export { hashKey } from "./domain/hash-key.ts";
 export {
   expectedFirstTokenMs,
   HISTORY_SAMPLES,

@@ -5,7 +5,6 @@ import {
   affinityNeeds,
   type AffinityPolicy,
   type CallerKey,
-  conversationHash,
   decide,
   type Group,
   hashKey,
@@ -177,9 +176,7 @@ describe("placing by affinity", () => {
 
   it("F4 without text there is no key, and the request takes the strategy", () => {
     const conversation: AffinityPolicy = { by: "conversation", expression: undefined };
-    expect(conversationHash("be brief", "")).toBeUndefined();
-    expect(conversationHash("a", "bc")).not.toBe(conversationHash("ab", "c"));
-    expect(places(by(conversation), { conversation: conversationHash("be brief", "hi") }).size).toBe(1);
+    expect(places(by(conversation), { conversation: hashKey("be brief, hi") }).size).toBe(1);
     expect(places(by(conversation), { session: 5 }).size).toBe(4);
   });
 

@@ -16,9 +16,6 @@ import {
 /** Headers that name a session (F3), in their order; the body's `prompt_cache_key`, `metadata.user_id`, `user` follow. */
 export const SESSION_HEADERS = ["x-session-id", "x-claude-code-session-id"] as const;
 
-/** Stands between the two texts of a conversation: no text of its own holds it by chance in a way that matters. */
-const BETWEEN = "\u0000\u0001";
-
 /**
  * `by: session`: hash of the first candidate that is a string with something in it.
  *
@@ -29,14 +26,6 @@ export function sessionHash(candidates: readonly unknown[]): number | undefined 
     if (typeof candidate === "string" && candidate !== "") return hashKey(candidate);
   }
   return undefined;
-}
-
-/**
- * `by: conversation` (F4): the system prompt and the first user message that has text. Without such a message there
- * is no key.
- */
-export function conversationHash(system: string, firstUserText: string): number | undefined {
-  return firstUserText === "" ? undefined : hashKey(`${system}${BETWEEN}${firstUserText}`);
 }
 
 /** `by: expression` of a selector that reads the request: a hash, or why there is no key, for the log (F6). */

@@ -11,6 +11,7 @@ export type AffinityKind = (typeof AFFINITY_KINDS)[number];
 export interface AffinityHashes {
   /** From headers and body; where absent, `by: session` takes the caller. */
   readonly session?: number | undefined;
+  /** Of the text that opens the conversation (F4). */
   readonly conversation?: number | undefined;
   /** By the source of the expression. */
   readonly expressions?: ReadonlyMap<string, number> | undefined;
