@@ -5,21 +5,28 @@ const maxSizeDigits = 8;
 const cr = 13;
 const lf = 10;
 const tab = 9;
-const space = 32;
+const colon = 58;
 const semicolon = 59;
 
 const size = 0;
-const blank = 1;
-const extension = 2;
-const sizeEnd = 3;
-const data = 4;
-const dataCr = 5;
-const dataLf = 6;
-const trailerStart = 7;
+const extension = 1;
+const sizeEnd = 2;
+const data = 3;
+const dataCr = 4;
+const dataLf = 5;
+const trailerStart = 6;
+const trailerName = 7;
 const trailerLine = 8;
 const trailerLf = 9;
 const lastLf = 10;
 const done = 11;
+
+const nameBytes = new Uint8Array(256);
+for (const byte of Buffer.from(
+  "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+)) {
+  nameBytes[byte] = 1;
+}
 
 /** Takes the chunked transfer coding off a body that comes in pieces. Trailers are dropped. */
 export class ChunkedDecoder {
@@ -41,11 +48,11 @@ export class ChunkedDecoder {
     let at = offset;
     while (at < bytes.length && this.#state !== done) {
       if (this.#state === data) {
-        const end = this.#run(bytes, at);
+        const end = this.#run(at, bytes.length);
         emit(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
         at = end;
       } else {
-        at = this.#frame(bytes, at);
+        at = this.#frame(bytes, at, bytes.length);
         if (at < 0) return -1;
       }
     }
@@ -53,15 +60,15 @@ export class ChunkedDecoder {
   }
 
   /**
-   * As `push`, but moves all data of these bytes together within them, `from` to `to`: a read with many chunks is
-   * handed on as one. When malformed, that is what came before.
+   * As `push` of the bytes up to `limit`, but moves all their data together within them, `from` to `to`: a read with
+   * many chunks is handed on as one. When malformed, that is what came before.
    */
-  take(bytes: Buffer, offset: number): number {
+  take(bytes: Buffer, offset: number, limit: number): number {
     let at = offset;
     this.from = this.to = offset;
-    while (at < bytes.length && this.#state !== done) {
+    while (at < limit && this.#state !== done) {
       if (this.#state === data) {
-        const end = this.#run(bytes, at);
+        const end = this.#run(at, limit);
         if (this.from === this.to) {
           this.from = at;
           this.to = end;
@@ -71,24 +78,24 @@ export class ChunkedDecoder {
         }
         at = end;
       } else {
-        at = this.#frame(bytes, at);
+        at = this.#frame(bytes, at, limit);
         if (at < 0) return -1;
       }
     }
     return at;
   }
 
-  #run(bytes: Buffer, at: number): number {
-    const end = Math.min(bytes.length, at + this.#left);
+  #run(at: number, limit: number): number {
+    const end = Math.min(limit, at + this.#left);
     this.#left -= end - at;
     if (this.#left === 0) this.#state = dataCr;
     return end;
   }
 
   /** Reads what is not data: up to the next data, the end of the bytes, or the end of the body. */
-  #frame(bytes: Buffer, start: number): number {
+  #frame(bytes: Buffer, start: number, limit: number): number {
     let at = start;
-    while (at < bytes.length && this.#state !== data && this.#state !== done) {
+    while (at < limit && this.#state !== data && this.#state !== done) {
       if (!this.#accept(bytes[at] as number)) return -1;
       at += 1;
     }
@@ -99,9 +106,6 @@ export class ChunkedDecoder {
     switch (this.#state) {
       case size:
         return this.#acceptSize(byte);
-      case blank:
-        if (byte === semicolon) this.#state = extension;
-        return byte === semicolon || ((byte === space || byte === tab) && this.#within(maxExtension));
       case extension:
         if (byte === cr) {
           this.#state = sizeEnd;
@@ -120,8 +124,11 @@ export class ChunkedDecoder {
         this.#state = size;
         return byte === lf;
       case trailerStart:
-        this.#state = byte === cr ? lastLf : trailerLine;
-        return byte === cr || (isText(byte) && byte !== space && byte !== tab && this.#within(maxTrailer));
+        this.#state = byte === cr ? lastLf : trailerName;
+        return byte === cr || (isName(byte) && this.#within(maxTrailer));
+      case trailerName:
+        if (byte === colon) this.#state = trailerLine;
+        return (byte === colon || isName(byte)) && this.#within(maxTrailer);
       case trailerLine:
         if (byte === cr) {
           this.#state = trailerLf;
@@ -144,9 +151,8 @@ export class ChunkedDecoder {
       this.#left = this.#left * 16 + digit;
       return this.#digits <= maxSizeDigits;
     }
-    if (byte === cr) this.#state = sizeEnd;
-    else this.#state = byte === semicolon ? extension : blank;
-    return this.#digits > 0 && (byte === cr || byte === semicolon || byte === space || byte === tab);
+    this.#state = byte === cr ? sizeEnd : extension;
+    return this.#digits > 0 && (byte === cr || byte === semicolon);
   }
 
   #within(max: number): boolean {
@@ -172,4 +178,8 @@ function hexValue(byte: number): number {
 /** No control but a tab. */
 function isText(byte: number): boolean {
   return (byte >= 32 && byte !== 127) || byte === tab;
+}
+
+function isName(byte: number): boolean {
+  return nameBytes[byte] === 1;
 }

@@ -27,8 +27,27 @@ function flushAll(): void {
 // Above this a copy costs more than a longer vector of buffers.
 const copyLimit = 16_384;
 
+/** Where parts are joined: free again when the kernel took the bytes within the call, which it nearly always does. */
+let scratch = Buffer.allocUnsafeSlow(copyLimit);
+
 /** Writes all parts as one write; small ones are joined, large ones are not copied. False: the socket is full. */
 export function writeParts(socket: Socket, parts: readonly Part[]): boolean {
+  let total = 0;
+  for (let i = 0; i < parts.length; i += 1) total += (parts[i] as Part).length;
+  // TLS holds what it was given for longer, and a full socket queues it.
+  if (total <= copyLimit && socket.writableLength === 0 && !("encrypted" in socket))
+    return writeScratch(socket, parts, total);
+  return writeVector(socket, parts);
+}
+
+function writeScratch(socket: Socket, parts: readonly Part[], total: number): boolean {
+  copyParts(scratch, parts, 0, parts.length);
+  const room = socket.write(scratch.subarray(0, total));
+  if (socket.writableLength > 0) scratch = Buffer.allocUnsafeSlow(copyLimit);
+  return room;
+}
+
+function writeVector(socket: Socket, parts: readonly Part[]): boolean {
   let room = true;
   let corked = false;
   let start = 0;
@@ -55,12 +74,16 @@ function join(parts: readonly Part[], start: number, end: number, bytes: number)
   const only = parts[start];
   if (end === start + 1 && typeof only === "object") return only;
   const whole = Buffer.allocUnsafe(bytes);
+  copyParts(whole, parts, start, end);
+  return whole;
+}
+
+function copyParts(to: Buffer, parts: readonly Part[], start: number, end: number): void {
   let at = 0;
   for (let i = start; i < end; i += 1) {
     const part = parts[i] as Part;
-    if (typeof part === "string") whole.write(part, at, "latin1");
-    else whole.set(part, at);
+    if (typeof part === "string") to.write(part, at, "latin1");
+    else to.set(part, at);
     at += part.length;
   }
-  return whole;
 }

@@ -43,6 +43,7 @@ export class ResponseReader {
   #headBytes = 0;
   #partial: Buffer | undefined;
   #partialBytes = 0;
+  #hint: string | undefined;
   #chunked: ChunkedDecoder | undefined;
 
   constructor(sink: ResponseSink, maxHeadBytes: number) {
@@ -69,26 +70,26 @@ export class ResponseReader {
   }
 
   /**
-   * Reads on and says how many of the bytes it took: all, unless it is held or the response ended. It may move bytes
-   * within the buffer. -1: `fault` says why; what came before is handed over.
+   * Reads the first `size` bytes and says how many it took: all, unless it is held or the response ended. It may move
+   * bytes within the buffer. -1: `fault` says why; what came before is handed over.
    */
-  push(bytes: Buffer): number {
-    if (bytes.length > 0) this.byteSeen = true;
+  push(bytes: Buffer, size: number): number {
+    if (size > 0) this.byteSeen = true;
     let at = 0;
-    while (at < bytes.length && !this.held && at >= 0) {
+    while (at < size && !this.held && at >= 0) {
       switch (this.#state) {
         case "head":
-          at = this.#readHead(bytes, at);
+          at = this.#readHead(bytes, at, size);
           break;
         case "length":
-          at = this.#readLength(bytes, at);
+          at = this.#readLength(bytes, at, size);
           break;
         case "chunked":
-          at = this.#readChunked(bytes, at);
+          at = this.#readChunked(bytes, at, size);
           break;
         case "close":
-          this.#sink.onBody(bytes, at, bytes.length);
-          return bytes.length;
+          this.#sink.onBody(bytes, at, size);
+          return size;
         case "idle":
           return at;
       }
@@ -106,56 +107,62 @@ export class ResponseReader {
     return true;
   }
 
-  #readLength(bytes: Buffer, at: number): number {
-    const end = Math.min(bytes.length, at + this.#left);
+  #readLength(bytes: Buffer, at: number, size: number): number {
+    const end = Math.min(size, at + this.#left);
     this.#left -= end - at;
     this.#sink.onBody(bytes, at, end);
-    if (this.#left === 0 && this.#state === "length") this.#end(end < bytes.length);
+    if (this.#left === 0 && this.#state === "length") this.#end(end < size);
     return end;
   }
 
-  #readChunked(bytes: Buffer, at: number): number {
+  #readChunked(bytes: Buffer, at: number, size: number): number {
     const decoder = this.#chunked as ChunkedDecoder;
-    const end = decoder.take(bytes, at);
+    const end = decoder.take(bytes, at, size);
     if (decoder.to > decoder.from) this.#sink.onBody(bytes, decoder.from, decoder.to);
-    if (this.#state !== "chunked") return bytes.length;
+    if (this.#state !== "chunked") return size;
     if (end < 0) return this.#refuse("MALFORMED_RESPONSE");
-    if (decoder.done) this.#end(end < bytes.length);
+    if (decoder.done) this.#end(end < size);
     return end;
   }
 
-  #readHead(bytes: Buffer, at: number): number {
-    if (this.#partial !== undefined) return this.#readPartial(bytes, at);
+  #readHead(bytes: Buffer, at: number, size: number): number {
+    if (this.#partial !== undefined) return this.#readPartial(bytes, at, size);
     const end = bytes.indexOf(headEnd, at);
-    if (end < 0) return this.#keepPartial(bytes, at);
+    // What lies behind `size` is of an earlier read.
+    if (end < 0 || end + headEnd.length > size) return this.#keepPartial(bytes, at, size);
     if (!this.#roomFor(end + headEnd.length - at)) return this.#refuse("HEAD_TOO_LARGE");
-    return this.#takeHead(bytes.toString("latin1", at, end), bytes, end + headEnd.length);
+    return this.#takeHead(bytes.toString("latin1", at, end), end + headEnd.length, size);
   }
 
-  #keepPartial(bytes: Buffer, at: number): number {
-    const size = bytes.length - at;
-    if (this.#headBytes + size > this.#maxHeadBytes) return this.#refuse("HEAD_TOO_LARGE");
-    this.#partial = Buffer.allocUnsafe(Math.max(firstPartial, size * 2));
-    this.#partialBytes = bytes.copy(this.#partial, 0, at);
-    return bytes.length;
+  #keepPartial(bytes: Buffer, at: number, size: number): number {
+    const length = size - at;
+    if (this.#headBytes + length > this.#maxHeadBytes) return this.#refuse("HEAD_TOO_LARGE");
+    this.#partial = Buffer.allocUnsafe(Math.max(firstPartial, length * 2));
+    this.#partialBytes = bytes.copy(this.#partial, 0, at, size);
+    return size;
   }
 
-  #readPartial(bytes: Buffer, at: number): number {
-    let partial = this.#partial as Buffer;
+  #readPartial(bytes: Buffer, at: number, size: number): number {
     const before = this.#partialBytes;
     const room = this.#maxHeadBytes - this.#headBytes - before;
-    const size = Math.min(bytes.length - at, room);
-    if (before + size > partial.length) {
-      partial = Buffer.allocUnsafe((before + size) * 2);
-      (this.#partial as Buffer).copy(partial, 0, 0, before);
-      this.#partial = partial;
-    }
-    this.#partialBytes += bytes.copy(partial, before, at, at + size);
-    const end = partial.subarray(0, before + size).indexOf(headEnd, Math.max(0, before - headEnd.length + 1));
-    if (end < 0) return size < bytes.length - at ? this.#refuse("HEAD_TOO_LARGE") : bytes.length;
+    const length = Math.min(size - at, room);
+    const partial = this.#grown(before + length);
+    this.#partialBytes += bytes.copy(partial, before, at, at + length);
+    const from = Math.max(0, before - headEnd.length + 1);
+    const end = partial.subarray(0, this.#partialBytes).indexOf(headEnd, from);
+    if (end < 0) return length < size - at ? this.#refuse("HEAD_TOO_LARGE") : size;
     this.#partial = undefined;
     this.#headBytes += end + headEnd.length;
-    return this.#takeHead(partial.toString("latin1", 0, end), bytes, at + end + headEnd.length - before);
+    return this.#takeHead(partial.toString("latin1", 0, end), at + end + headEnd.length - before, size);
+  }
+
+  #grown(length: number): Buffer {
+    const partial = this.#partial as Buffer;
+    if (length <= partial.length) return partial;
+    const larger = Buffer.allocUnsafe(length * 2);
+    partial.copy(larger, 0, 0, this.#partialBytes);
+    this.#partial = larger;
+    return larger;
   }
 
   #roomFor(bytes: number): boolean {
@@ -163,13 +170,13 @@ export class ResponseReader {
     return this.#headBytes <= this.#maxHeadBytes;
   }
 
-  #takeHead(text: string, bytes: Buffer, next: number): number {
+  #takeHead(text: string, next: number, size: number): number {
     const head = parseResponseHead(text);
     if (head === undefined || head.status === 101) return this.#refuse("MALFORMED_RESPONSE");
     if (head.status < 200) return next;
     if (!this.#frame(head)) return this.#refuse("MALFORMED_RESPONSE");
     this.#sink.onHead(head);
-    if (this.#state === "length" && this.#left === 0) this.#end(next < bytes.length);
+    if (this.#state === "length" && this.#left === 0) this.#end(next < size);
     return next;
   }
 
@@ -201,8 +208,10 @@ export class ResponseReader {
   }
 
   #readHint(value: string | undefined): void {
-    const hint = value === undefined ? null : /(?:^|[,\s])timeout=(\d{1,6})/i.exec(value);
-    this.keepAliveMs = hint === null ? Number.POSITIVE_INFINITY : Number(hint[1]) * 1000;
+    if (value === this.#hint) return;
+    this.#hint = value;
+    const found = value === undefined ? null : /(?:^|[,\s])timeout=(\d{1,6})/i.exec(value);
+    this.keepAliveMs = found === null ? Number.POSITIVE_INFINITY : Number(found[1]) * 1000;
   }
 
   /** `more`: bytes that nobody asked for follow, so nothing that comes on this connection can be trusted. */

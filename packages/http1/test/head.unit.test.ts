@@ -28,12 +28,9 @@ describe("heads", () => {
     expect(parseRequestHead(text)).toBeUndefined();
   });
 
-  test.each(["HTTP/1.1 20 OK", "http/1.1 200 OK", "HTTP/1.1 200 OK\r\n: x"])(
-    "%j is no answer",
-    (text) => {
-      expect(parseResponseHead(text)).toBeUndefined();
-    },
-  );
+  test.each(["HTTP/1.1 20 OK", "http/1.1 200 OK", "HTTP/1.1 200 OK\r\n: x"])("%j is no answer", (text) => {
+    expect(parseResponseHead(text)).toBeUndefined();
+  });
 
   test.each([
     ["content-length: 5", 5],

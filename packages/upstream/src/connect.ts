@@ -17,8 +17,8 @@ export interface ConnectTarget {
 
 /** Takes what is read of a socket. */
 interface Receiver {
-  /** `shared`: the next read, of any socket, writes over these bytes. */
-  onBytes(bytes: Buffer, shared: boolean): void;
+  /** The first `size` of these bytes are new. `shared`: the next read, of any socket, writes over them. */
+  onBytes(bytes: Buffer, size: number, shared: boolean): void;
 }
 
 /** A connected socket; bytes that come before it has a receiver are a fault of the peer and end it. */
@@ -117,7 +117,7 @@ const readBuffer = Buffer.allocUnsafeSlow(READ_AHEAD_BYTES);
 
 function openTcp(target: ConnectTarget): OpenSocket {
   const callback = (size: number): boolean => {
-    receive(open, readBuffer.subarray(0, size), true);
+    receive(open, readBuffer, size, true);
     return true;
   };
   const options: TcpNetConnectOpts = {
@@ -147,15 +147,15 @@ function openTls(target: ConnectTarget): OpenSocket {
   socket.on("session", (session: Buffer) => {
     target.session = session;
   });
-  socket.on("data", (bytes: Buffer) => receive(open, bytes, false));
+  socket.on("data", (bytes: Buffer) => receive(open, bytes, bytes.length, false));
   socket.setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_MS);
   return open;
 }
 
-function receive(open: OpenSocket, bytes: Buffer, shared: boolean): void {
+function receive(open: OpenSocket, bytes: Buffer, size: number, shared: boolean): void {
   if (open.receiver === null) {
     open.socket.destroy();
   } else {
-    open.receiver.onBytes(bytes, shared);
+    open.receiver.onBytes(bytes, size, shared);
   }
 }

@@ -7,6 +7,7 @@ import {
 } from "@switchyard/http1";
 import type { OpenSocket } from "./connect.ts";
 import { codeOf } from "./errors.ts";
+import type { Rostered } from "./roster.ts";
 
 const MAX_HEAD_BYTES = 64 * 1024;
 
@@ -32,7 +33,8 @@ export interface ConnectionUser {
  * One socket that speaks HTTP/1.1 and is never opened again: who holds a connection knows whether its socket was used
  * before, which the replay of invariant 7 turns on.
  */
-export class Connection implements ResponseSink {
+export class Connection implements ResponseSink, Rostered {
+  place = -1;
   readonly #open: OpenSocket;
   readonly #owner: ConnectionOwner;
   readonly #keepAliveMs: number;
@@ -49,7 +51,7 @@ export class Connection implements ResponseSink {
   #restTimer: NodeJS.Timeout | null = null;
   #restMs = 0;
   #errorCode: string | undefined;
-  /** The provider has closed its side; what is at rest is still to be read. */
+  /** The provider has closed its side. */
   #ended = false;
 
   constructor(open: OpenSocket, keepAliveMs: number, owner: ConnectionOwner) {
@@ -78,15 +80,12 @@ export class Connection implements ResponseSink {
   get usable(): boolean {
     const { socket } = this.#open;
     const kept = this.#reader.reusable && this.#reader.keepAliveMs > KEEP_ALIVE_MARGIN_MS;
-    return kept && !socket.destroyed && socket.readable && socket.writableLength === 0;
+    return kept && !this.#ended && !socket.destroyed && socket.writableLength === 0;
   }
 
   /** `head` is whole, with its closing empty line. Nothing is called within this call. */
   send(head: string, body: Uint8Array | null, bodyless: boolean, user: ConnectionUser): void {
-    if (this.#idle) {
-      this.#idle = false;
-      this.#open.socket.ref();
-    }
+    this.#idle = false;
     this.#served += 1;
     this.#user = user;
     this.#reader.expect(bodyless);
@@ -96,7 +95,6 @@ export class Connection implements ResponseSink {
   /** Nobody holds the connection now; it closes when nobody wants it for long. */
   rest(): void {
     this.#idle = true;
-    this.#open.socket.unref();
     const ms = Math.min(this.#keepAliveMs, this.#reader.keepAliveMs - KEEP_ALIVE_MARGIN_MS);
     if (this.#restTimer !== null && ms === this.#restMs) {
       this.#restTimer.refresh();
@@ -149,15 +147,15 @@ export class Connection implements ResponseSink {
     });
   }
 
-  /** Bytes from the socket; `shared` when the buffer is not ours to keep. */
-  onBytes(bytes: Buffer, shared: boolean): void {
+  /** The first `size` of these bytes came from the socket; `shared` when the buffer is not ours to keep. */
+  onBytes(bytes: Buffer, size: number, shared: boolean): void {
     if (this.#user === null) {
       // Nobody asked: whatever it is, the next request's answer could not be told from it.
       this.#open.socket.destroy();
     } else if (this.#rest === null) {
-      this.#read(bytes, shared);
+      this.#read(bytes, size, shared);
     } else {
-      this.#rest = Buffer.concat([this.#rest, bytes]);
+      this.#rest = Buffer.concat([this.#rest, bytes.subarray(0, size)]);
       this.#readRest();
     }
   }
@@ -169,10 +167,7 @@ export class Connection implements ResponseSink {
   }
 
   onBody(bytes: Buffer, start: number, end: number): void {
-    const chunk = this.#sharedRead
-      ? Buffer.copyBytesFrom(bytes, start, end - start)
-      : bytes.subarray(start, end);
-    this.#user?.onResponseData(chunk);
+    this.#user?.onResponseData(this.#sharedRead ? copyOf(bytes, start, end) : bytes.subarray(start, end));
   }
 
   onEnd(): void {
@@ -184,15 +179,15 @@ export class Connection implements ResponseSink {
     user?.onResponseEnd();
   }
 
-  #read(bytes: Buffer, shared: boolean): void {
+  #read(bytes: Buffer, size: number, shared: boolean): void {
     this.#reading = true;
     this.#sharedRead = shared;
-    const used = this.#reader.push(bytes);
+    const used = this.#reader.push(bytes, size);
     this.#reading = false;
     if (used < 0) {
       this.#fail(this.#reader.fault);
-    } else if (used < bytes.length && this.#user !== null) {
-      this.#rest = shared ? Buffer.from(bytes.subarray(used)) : bytes.subarray(used);
+    } else if (used < size && this.#user !== null) {
+      this.#rest = shared ? copyOf(bytes, used, size) : bytes.subarray(used, size);
     }
   }
 
@@ -200,7 +195,7 @@ export class Connection implements ResponseSink {
     const rest = this.#rest;
     if (rest !== null && !this.#reader.held) {
       this.#rest = null;
-      this.#read(rest, false);
+      this.#read(rest, rest.length, false);
       if (this.#ended) {
         this.#onEof();
       }
@@ -238,4 +233,10 @@ export class Connection implements ResponseSink {
 
 function onRestOver(connection: Connection): void {
   connection.closeIfIdle();
+}
+
+function copyOf(bytes: Buffer, start: number, end: number): Buffer {
+  const copy = Buffer.allocUnsafe(end - start);
+  bytes.copy(copy, 0, start, end);
+  return copy;
 }

@@ -5,6 +5,7 @@ import type { Connection, ConnectionUser } from "./connection.ts";
 import { ExchangeError, exchangeFailure } from "./errors.ts";
 import { responseHeaders } from "./headers.ts";
 import type { Lessee, OriginPool } from "./origin-pool.ts";
+import type { Rostered } from "./roster.ts";
 import type { Exchange, ExchangeHandler, ExchangeRequest, UpstreamClock, UpstreamTimer } from "./types.ts";
 
 /** What an exchange tells the upstream that made it. */
@@ -20,9 +21,10 @@ type Stage = "head" | "body" | "decoding" | "done";
  * One exchange from the lease of a connection to its end. It is the connection's user and the caller's handle in one
  * object, so a chunk costs no closure and no allocation of ours.
  */
-export class RunningExchange implements Exchange, Lessee, DecoderSink, ConnectionUser {
+export class RunningExchange implements Exchange, Lessee, DecoderSink, ConnectionUser, Rostered {
   readonly connectTimeoutMs: number;
   cancelConnect: (() => void) | null = null;
+  place = -1;
   readonly #request: ExchangeRequest;
   readonly #head: string;
   readonly #handler: ExchangeHandler;

@@ -2,6 +2,7 @@ import { type ConnectTarget, type OpenSocket, openSocket } from "./connect.ts";
 import { Connection, type ConnectionOwner } from "./connection.ts";
 import { ExchangeError } from "./errors.ts";
 import { RequestHeads } from "./request-heads.ts";
+import { Roster } from "./roster.ts";
 import type { UpstreamClock } from "./types.ts";
 
 /** Who asks a pool for a connection. Exactly one of the two calls answers, unless it cancels. */
@@ -33,7 +34,7 @@ export class OriginPool implements ConnectionOwner {
   readonly #target: ConnectTarget;
   readonly #settings: PoolSettings;
   readonly #idle: Connection[] = [];
-  readonly #leased = new Set<Connection>();
+  readonly #leased = new Roster<Connection>();
   readonly #connecting = new Set<Lessee>();
   readonly #queue = new Set<Lessee>();
   #opened = 0;
@@ -135,7 +136,7 @@ export class OriginPool implements ConnectionOwner {
   /** Closes what is idle now and what is released from now on; resolves when every socket is closed. */
   async close(): Promise<void> {
     this.#closing = true;
-    const open = [...this.#idle, ...this.#leased];
+    const open = [...this.#idle, ...this.#leased.all()];
     const closed = Promise.all(open.map((connection) => connection.whenClosed()));
     this.dropIdle();
     await closed;

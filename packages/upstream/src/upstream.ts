@@ -3,6 +3,7 @@ import { connectTarget } from "./connect.ts";
 import { ExchangeError } from "./errors.ts";
 import { type ExchangeOwner, RunningExchange } from "./exchange.ts";
 import { OriginPool, type PoolSettings } from "./origin-pool.ts";
+import { Roster } from "./roster.ts";
 import type {
   Exchange,
   ExchangeHandler,
@@ -32,7 +33,7 @@ class PooledUpstream implements Upstream, ExchangeOwner, PoolSettings {
   readonly #maxOrigins: number;
   readonly #tls: UpstreamTls;
   readonly #pools = new Map<string, OriginPool>();
-  readonly #running = new Set<RunningExchange>();
+  readonly #running = new Roster<RunningExchange>();
   #openedByFormer = 0;
   #resent = 0;
   #closed = false;
@@ -64,7 +65,7 @@ class PooledUpstream implements Upstream, ExchangeOwner, PoolSettings {
   async close(): Promise<void> {
     this.#closed = true;
     const closed = Promise.all([...this.#pools.values()].map((pool) => pool.close()));
-    for (const exchange of this.#running) {
+    for (const exchange of this.#running.all()) {
       exchange.end("CLOSED");
     }
     await closed;

@@ -272,4 +272,31 @@ describe("TLS", () => {
     expect((await exchanged(through, request(origin))).text).toBe("secret");
     expect(through.stats()).toMatchObject({ connectionsOpened: 1 });
   });
+
+  test("invariant 6: a pause keeps what came, past the provider's end", async () => {
+    const server = createTlsServer({ key, cert }, (socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => {
+        socket.write(`${OPEN}4\r\nheld\r\n`);
+        socket.end("5\r\n back\r\n0\r\n\r\n");
+      });
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    cleanup(() => server.close());
+    const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    let pauses = 0;
+    const pause = (exchange: { pause(): void; resume(): void }): void => {
+      pauses += 1;
+      exchange.pause();
+      setTimeout(() => exchange.resume(), 20);
+    };
+    const outcome = run(upstream({ tls: { ca: cert } }), request(origin), {
+      head: pause,
+      data: (_chunk, exchange) => pause(exchange),
+    });
+    await outcome.finished;
+    expect(outcome.error).toBeNull();
+    expect(outcome.text).toBe("okheld back");
+    expect(pauses).toBeGreaterThan(1);
+  });
 });
