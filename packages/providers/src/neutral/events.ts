@@ -15,7 +15,13 @@ export type AnswerEvent =
   | { readonly type: "start"; readonly id: string | undefined; readonly model: string | undefined }
   /** Nothing new yet; keeps the caller's connection alive. */
   | { readonly type: "ping" }
-  | { readonly type: "text"; readonly choice: number; readonly text: string }
+  | {
+      readonly type: "text";
+      readonly choice: number;
+      readonly text: string;
+      /** Of its tokens, as chat's `logprobs.content` has them. */
+      readonly logprobs?: readonly Json[] | undefined;
+    }
   | {
       readonly type: "thinking";
       readonly choice: number;
@@ -43,6 +49,8 @@ export type AnswerEvent =
       readonly call: number;
       readonly id: string;
       readonly name: string;
+      /** Google's, which signs the call itself and must come back with it (BH-26). */
+      readonly signature?: string | undefined;
     }
   /** A piece of the call's arguments as JSON text. */
   | { readonly type: "tool_args"; readonly choice: number; readonly call: number; readonly json: string }

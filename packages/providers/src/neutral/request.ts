@@ -1,4 +1,5 @@
 import type { Json, JsonObject, RawNumber } from "../json/lossless.ts";
+import type { ThinkingFormat } from "./events.ts";
 
 /** A number as the caller wrote it. */
 export type JsonNumber = number | RawNumber;
@@ -48,12 +49,16 @@ export interface ThinkingBlock extends Located {
   readonly text: string;
   /** Absent: nobody can check it, so no target gets it. */
   readonly signature: string | undefined;
+  /** Who signed it; absent: Anthropic, whose dialect does not say. */
+  readonly format?: ThinkingFormat | undefined;
 }
 
 /** Reasoning that only its vendor can read. */
 export interface RedactedBlock extends Located {
   readonly kind: "redacted";
   readonly data: string;
+  /** Who can read it; absent: Anthropic, whose dialect does not say. */
+  readonly format?: ThinkingFormat | undefined;
 }
 
 export interface ToolCallBlock extends Located {
@@ -62,6 +67,8 @@ export interface ToolCallBlock extends Located {
   readonly name: string;
   /** An object; its numbers keep their digits (BH-28). */
   readonly input: JsonObject;
+  /** Google's signature of the call (BH-26). */
+  readonly signature?: string | undefined;
 }
 
 export interface ToolResultBlock extends Located {

@@ -1,3 +1,4 @@
+import { GOOGLE_MARK } from "../dialects/anthropic/foreign-signature.ts";
 import { KeyTable } from "../json/key-table.ts";
 import { KeySlots, scanObject, walkArray } from "../json/scan.ts";
 import { skipSpace } from "../json/skip.ts";
@@ -12,6 +13,7 @@ const blockSlots = new KeySlots(BLOCK_KEYS);
 
 const SIGNATURE = encodeUtf8('"signature"');
 const THINKING = encodeUtf8('"thinking"');
+const GOOGLE = encodeUtf8(GOOGLE_MARK);
 const EMPTY_TEXT = encodeUtf8('{"type":"text","text":"…"}');
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
@@ -20,8 +22,8 @@ const QUOTE = 0x22;
 const COLON = 0x3a;
 
 /**
- * Takes thinking without a signature out of the history of a messages request. Another vendor's model thought it, through a translation,
- * and Anthropic refuses every later turn of a conversation that holds it. A body without any comes back as it is (P1).
+ * Takes thinking without a signature of Anthropic's out of the history of a messages request. Another vendor's model thought it, through
+ * a translation, and Anthropic refuses every later turn of a conversation that holds it. A body without any comes back as it is (P1).
  */
 export function withoutUnsignedThinking(bytes: Uint8Array, messages: ByteRange | undefined): Uint8Array {
   if (messages === undefined || bytes[messages.start] !== OPEN_BRACKET || !mayHoldUnsigned(bytes, messages)) {
@@ -67,12 +69,17 @@ function isUnsigned(bytes: Uint8Array, start: number, end: number): boolean {
   scanObject(bytes, start, end, BLOCK_KEYS, blockSlots);
   if (!blockSlots.has(0) || !rangeEquals(bytes, blockSlots.start(0), blockSlots.end(0), THINKING))
     return false;
-  return (
-    blockSlots.has(1) && blockSlots.end(1) - blockSlots.start(1) === 2 && bytes[blockSlots.start(1)] === QUOTE
-  );
+  return blockSlots.has(1) && isForeign(bytes, blockSlots.start(1));
 }
 
-/** Looks for `"signature":""` alone, eleven bytes a step: nearly no body has one, and all pay for the looking. */
+/** Whether the value that starts here is an empty text, or a signature of Google's. */
+function isForeign(bytes: Uint8Array, start: number): boolean {
+  if (bytes[start] !== QUOTE) return false;
+  const end = start + 1 + GOOGLE.length;
+  return bytes[start + 1] === QUOTE || (end < bytes.length && rangeEquals(bytes, start + 1, end, GOOGLE));
+}
+
+/** Looks for such a `"signature":"…"` alone, eleven bytes a step: nearly no body has one, and all pay for the looking. */
 function mayHoldUnsigned(bytes: Uint8Array, { start, end }: ByteRange): boolean {
   const last = SIGNATURE.length - 1;
   let position = start + last;
@@ -86,7 +93,7 @@ function mayHoldUnsigned(bytes: Uint8Array, { start, end }: ByteRange): boolean 
     if (rangeEquals(bytes, from, position + 1, SIGNATURE)) {
       const colon = skipSpace(bytes, position + 1, end);
       const value = bytes[colon] === COLON ? skipSpace(bytes, colon + 1, end) : end;
-      if (bytes[value] === QUOTE && bytes[value + 1] === QUOTE) return true;
+      if (value < end && isForeign(bytes, value)) return true;
     }
     position++;
   }

@@ -156,7 +156,7 @@ function translated(
     request,
     translated: true,
     streamType: provider.streamType,
-    openStream: () => new TranslatedStreamReader(provider, caller.openStream(context)),
+    openStream: () => new TranslatedStreamReader(provider, caller.openStream(context), context),
     readAnswer: (answer) => readTranslated(answer, provider, caller, context),
   };
 }
@@ -171,7 +171,7 @@ function readTranslated(
   if (reading.kind !== "usable") return reading;
   const events: AnswerEvent[] = [];
   try {
-    provider.decodeAnswer(parseJson(answer) as Json, (event) => events.push(event));
+    provider.decodeAnswer(parseJson(answer) as Json, (event) => events.push(event), context);
     return { ...reading, body: encodeUtf8(printJson(caller.encodeAnswer(events, context))) };
   } catch (error) {
     if (error instanceof AnswerFault) return { kind: "invalid", reason: error.message };

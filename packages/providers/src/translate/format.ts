@@ -32,8 +32,8 @@ export interface ProviderFormat {
   /** Judges an answer that does not stream. */
   readAnswer(body: Uint8Array): AnswerReading;
   /** Tells a usable answer as events, `end` included. */
-  decodeAnswer(body: Json, emit: EmitEvent): void;
-  openStream(emit: EmitEvent): StreamDecoder;
+  decodeAnswer(body: Json, emit: EmitEvent, context: AnswerContext): void;
+  openStream(emit: EmitEvent, context: AnswerContext): StreamDecoder;
 }
 
 /** What a caller's answer needs beside its events. */

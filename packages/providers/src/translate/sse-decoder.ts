@@ -6,6 +6,7 @@ import type { StreamDecoder } from "./format.ts";
 
 const DONE = encodeUtf8("[DONE]");
 const ERROR_NAME = encodeUtf8("error");
+const OPEN_BRACE = 0x7b;
 
 /** What one dialect makes of the objects in its stream. */
 export interface SseHandler {
@@ -41,12 +42,20 @@ export class SseDecoder implements StreamDecoder {
 
   #take(event: SseEvent): void {
     if (this.failure !== undefined) return;
-    if (event.dataLines === 0) this.#handler.onComment();
+    if (event.dataLines === 0) this.#takeOther(event);
     else if (event.dataLines === 1) this.#takeData(event, event.bytes, event.dataStart, event.dataEnd);
     else {
       const data = event.joinedData();
       this.#takeData(event, data, 0, data.length);
     }
+  }
+
+  /** A server that fails on its way (Google's) may go on with a plain JSON error, as if the stream had never begun. */
+  #takeOther(event: SseEvent): void {
+    const { bytes, firstLine, end } = event;
+    if (bytes[firstLine] === OPEN_BRACE)
+      this.failure = copyRange(bytes, firstLine, trimEnd(bytes, firstLine, end));
+    else this.#handler.onComment();
   }
 
   #takeData(event: SseEvent, bytes: Uint8Array, start: number, end: number): void {

@@ -2,7 +2,7 @@ import type { StreamReader, StreamVerdict } from "../dialects/dialect.ts";
 import type { TokenUsage } from "../dialects/usage.ts";
 import { encodeUtf8 } from "../json/text.ts";
 import { type AnswerEvent, commits } from "../neutral/events.ts";
-import type { ProviderFormat, StreamDecoder, StreamEncoder } from "./format.ts";
+import type { AnswerContext, ProviderFormat, StreamDecoder, StreamEncoder } from "./format.ts";
 
 /** Follows a provider's stream and tells it in the caller's dialect, event by event (P4). Judged as one that passes through (E6). */
 export class TranslatedStreamReader implements StreamReader {
@@ -16,9 +16,9 @@ export class TranslatedStreamReader implements StreamReader {
   readonly #encoder: StreamEncoder;
   #text = "";
 
-  constructor(from: ProviderFormat, encoder: StreamEncoder) {
+  constructor(from: ProviderFormat, encoder: StreamEncoder, context: AnswerContext) {
     this.#encoder = encoder;
-    this.#decoder = from.openStream((event) => this.#take(event));
+    this.#decoder = from.openStream((event) => this.#take(event), context);
   }
 
   get terminal(): boolean {

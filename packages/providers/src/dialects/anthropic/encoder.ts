@@ -3,6 +3,10 @@ import type { AnswerEvent, FinishReason } from "../../neutral/events.ts";
 import { type AnswerContext, AnswerFault, type StreamEncoder } from "../../translate/format.ts";
 import type { TokenUsage } from "../usage.ts";
 import { BlockQueue, event as write } from "./block-queue.ts";
+import { markSignature } from "./foreign-signature.ts";
+
+/** The vendor that signs calls themselves; here the thinking before a call holds what signs it. */
+const GOOGLE = "google-gemini-v1";
 
 const REASONS: Readonly<Record<FinishReason, string>> = {
   stop: "end_turn",
@@ -69,7 +73,10 @@ export class MessagesStreamEncoder implements StreamEncoder {
       case "signature":
         return (
           this.#think() +
-          this.#blocks.append({ type: "signature_delta", signature: event.signature }) +
+          this.#blocks.append({
+            type: "signature_delta",
+            signature: markSignature(event.signature, event.format),
+          }) +
           this.#blocks.end()
         );
       case "redacted":
@@ -78,8 +85,10 @@ export class MessagesStreamEncoder implements StreamEncoder {
           this.#blocks.end()
         );
       case "tool_start": {
-        const { id, name, call } = event;
-        return this.#blocks.begin("tool_use", { type: "tool_use", id, name, input: {} }, call);
+        const { choice, id, name, call, signature } = event;
+        const signed =
+          signature === undefined ? "" : this.#take({ type: "signature", choice, signature, format: GOOGLE });
+        return signed + this.#blocks.begin("tool_use", { type: "tool_use", id, name, input: {} }, call);
       }
       case "tool_args":
         return this.#blocks.appendInput(event.call, event.json);
@@ -162,13 +171,13 @@ function gather(
       else blocks.push({ type: "thinking", thinking: event.text, signature: "" });
       return;
     case "signature":
-      if (last?.type === "thinking") last["signature"] = event.signature;
-      else blocks.push({ type: "thinking", thinking: "", signature: event.signature });
+      sign(blocks, markSignature(event.signature, event.format));
       return;
     case "redacted":
       blocks.push({ type: "redacted_thinking", data: event.data });
       return;
     case "tool_start": {
+      if (event.signature !== undefined) sign(blocks, markSignature(event.signature, GOOGLE));
       const block = { type: "tool_use", id: event.id, name: event.name, input: {} };
       blocks.push(block);
       inputs.set(event.call, { block, json: "" });
@@ -181,6 +190,12 @@ function gather(
     }
     case "tool_end":
   }
+}
+
+function sign(blocks: Gathered["blocks"], signature: string): void {
+  const last = blocks.at(-1);
+  if (last?.type === "thinking" && last["signature"] === "") last["signature"] = signature;
+  else blocks.push({ type: "thinking", thinking: "", signature });
 }
 
 function readInput(json: string): JsonObject {

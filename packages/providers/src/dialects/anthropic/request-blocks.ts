@@ -2,6 +2,7 @@ import { isJsonList, isJsonObject } from "../../json/lossless.ts";
 import type { Block, Source, TextBlock, ToolResultBlock } from "../../neutral/request.ts";
 import { invalidField, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
+import { readSignature } from "./foreign-signature.ts";
 
 const NO_COUNTERPART = "it has no counterpart there";
 
@@ -56,7 +57,7 @@ function readKind(fields: Fields, type: string, located: { path: string }): Bloc
       return {
         kind: "thinking",
         text: fields.text("thinking") ?? "",
-        signature: fields.text("signature") || undefined,
+        ...readSignature(fields.text("signature")),
         ...located,
       };
     case "redacted_thinking":

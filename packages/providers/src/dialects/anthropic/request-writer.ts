@@ -5,8 +5,10 @@ import type {
   Block,
   JsonNumber,
   NeutralRequest,
+  RedactedBlock,
   Source,
   TextBlock,
+  ThinkingBlock,
   Tool,
   Turn,
 } from "../../neutral/request.ts";
@@ -106,12 +108,12 @@ function writeBlock(block: Block): JsonObject[] {
         },
       ];
     case "thinking":
-      // Unsigned thinking, which another vendor's model thought, would make the API refuse the conversation.
-      return block.signature === undefined
+      // Thinking that is unsigned, or that another vendor signed, would make the API refuse the conversation.
+      return block.signature === undefined || !isOwn(block)
         ? []
         : [{ type: "thinking", thinking: block.text, signature: block.signature }];
     case "redacted":
-      return [{ type: "redacted_thinking", data: block.data }];
+      return isOwn(block) ? [{ type: "redacted_thinking", data: block.data }] : [];
     case "tool_call":
       return [{ type: "tool_use", id: toolId(block.id), name: block.name, input: block.input, ...cache }];
     case "tool_result":
@@ -129,6 +131,11 @@ function writeBlock(block: Block): JsonObject[] {
     case "other":
       throw notTranslatable(block.path, `a '${block.type}' block has no counterpart there`);
   }
+}
+
+/** Whether Anthropic itself thought it. */
+function isOwn({ format }: ThinkingBlock | RedactedBlock): boolean {
+  return format === undefined || format === "anthropic-claude-v1";
 }
 
 /** The API takes no other characters in ids; a call and its result change alike. */

@@ -54,7 +54,9 @@ function lacksThinking({ turns }: NeutralRequest): boolean {
   if (last === undefined || !last.blocks.some(({ kind }) => kind === "tool_result")) return false;
   const caller = turns.findLast(({ role }) => role === "assistant");
   const thought = caller?.blocks.some(
-    (block) => block.kind === "redacted" || (block.kind === "thinking" && block.signature !== undefined),
+    (block) =>
+      (block.kind === "redacted" || (block.kind === "thinking" && block.signature !== undefined)) &&
+      block.format !== "google-gemini-v1",
   );
   return thought !== true;
 }

@@ -54,7 +54,9 @@ export class ChatStreamEncoder implements StreamEncoder {
       default: {
         const opened = this.#open(event.choice);
         const delta = (this.#choices.get(event.choice) as ChoiceState).delta(event);
-        return delta === undefined ? opened : opened + this.#chunk(event.choice, delta);
+        if (delta === undefined) return opened;
+        const logprobs = event.type === "text" ? event.logprobs : undefined;
+        return opened + this.#chunk(event.choice, delta, { finish_reason: null }, logprobs);
       }
     }
   }
@@ -66,8 +68,13 @@ export class ChatStreamEncoder implements StreamEncoder {
     return this.#chunk(choice, { role: "assistant", content: "" });
   }
 
-  #chunk(choice: number, delta: JsonObject, end: JsonObject = { finish_reason: null }): string {
-    return this.#event([{ index: choice, delta, logprobs: null, ...end }]);
+  #chunk(
+    choice: number,
+    delta: JsonObject,
+    end: JsonObject = { finish_reason: null },
+    logprobs?: readonly Json[],
+  ): string {
+    return this.#event([{ index: choice, delta, logprobs: writeLogprobs(logprobs ?? []), ...end }]);
   }
 
   #usageChunk(): string {
@@ -127,7 +134,7 @@ class ChoiceState {
           ],
         };
       case "tool_start":
-        return toolDelta(event.call, { name: event.name, arguments: "" }, event.id);
+        return toolDelta(event.call, { name: event.name, arguments: "" }, event.id, event.signature);
       case "tool_args":
         this.#withArguments.add(event.call);
         return toolDelta(event.call, { arguments: event.json });
@@ -139,8 +146,18 @@ class ChoiceState {
   }
 }
 
-function toolDelta(index: number, called: JsonObject, id?: string): JsonObject {
-  return { tool_calls: [{ index, id, type: id === undefined ? undefined : "function", function: called }] };
+function toolDelta(index: number, called: JsonObject, id?: string, signature?: string): JsonObject {
+  const type = id === undefined ? undefined : "function";
+  return { tool_calls: [{ index, id, type, function: called, extra_content: writeGoogle(signature) }] };
+}
+
+/** As Google's own compatible API has it, which is what clients know to give back (BH-26). */
+function writeGoogle(signature: string | undefined): JsonObject | undefined {
+  return signature === undefined ? undefined : { google: { thought_signature: signature } };
+}
+
+function writeLogprobs(content: readonly Json[]): Json {
+  return content.length === 0 ? null : { content, refusal: null };
 }
 
 interface Message {
@@ -148,7 +165,8 @@ interface Message {
   refusal: string | undefined;
   thinking: string;
   readonly details: { type: string; [key: string]: Json | undefined }[];
-  readonly calls: { id: string; name: string; json: string }[];
+  readonly calls: { id: string; name: string; json: string; signature: string | undefined }[];
+  readonly logprobs: Json[];
   readonly others: Json[];
   finish: Extract<AnswerEvent, { readonly type: "finish" }> | undefined;
 }
@@ -185,6 +203,7 @@ function emptyMessage(): Message {
     thinking: "",
     details: [],
     calls: [],
+    logprobs: [],
     others: [],
     finish: undefined,
   };
@@ -194,6 +213,7 @@ function gather(message: Message, event: ChoiceEvent): void {
   switch (event.type) {
     case "text":
       message.text = (message.text ?? "") + event.text;
+      message.logprobs.push(...(event.logprobs ?? []));
       return;
     case "refusal":
       message.refusal = (message.refusal ?? "") + event.text;
@@ -214,7 +234,7 @@ function gather(message: Message, event: ChoiceEvent): void {
       });
       return;
     case "tool_start":
-      message.calls[event.call] = { id: event.id, name: event.name, json: "" };
+      message.calls[event.call] = { id: event.id, name: event.name, json: "", signature: event.signature };
       return;
     case "tool_args":
       (message.calls[event.call] as { json: string }).json += event.json;
@@ -252,15 +272,16 @@ function writeChoice(message: Message, index: number): Json {
       reasoning_details: message.details.length > 0 ? message.details : undefined,
       tool_calls:
         message.calls.length > 0
-          ? message.calls.map(({ id, name, json }) => ({
+          ? message.calls.map(({ id, name, json, signature }) => ({
               id,
               type: "function",
               function: { name, arguments: json === "" ? "{}" : json },
+              extra_content: writeGoogle(signature),
             }))
           : undefined,
       provider_specific: message.others.length > 0 ? message.others : undefined,
     },
-    logprobs: null,
+    logprobs: writeLogprobs(message.logprobs),
     finish_reason: finish === undefined ? "stop" : REASONS[finish.reason],
     native_finish_reason: finish?.native,
   };

@@ -1,9 +1,12 @@
 import { isJsonList, isJsonObject, type JsonObject, parseJsonText } from "../../json/lossless.ts";
+import type { ThinkingFormat } from "../../neutral/events.ts";
 import type { Block, Source, ToolCallBlock } from "../../neutral/request.ts";
 import { sourceOfUrl } from "../../translate/data-url.ts";
 import { invalidField, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
+import { readSignature } from "../anthropic/foreign-signature.ts";
 
+const GOOGLE = "google-gemini-v1";
 const NO_COUNTERPART = "it has no counterpart there";
 
 /** The blocks of a message's `content`: a text, a list of parts, or nothing. */
@@ -82,8 +85,17 @@ export function readToolCalls(message: Fields): ToolCallBlock[] {
       id: call.needText("id"),
       name: called.needText("name"),
       input: readArguments(called),
+      signature: readGoogleSignature(call),
     };
   });
+}
+
+/** Where Google's own compatible API has a signature, of a call or of a message (BH-26). */
+function readGoogleSignature(owner: Fields): string | undefined {
+  const extra = owner.take("extra_content");
+  const google = isJsonObject(extra) ? extra["google"] : undefined;
+  const signature = isJsonObject(google) ? google["thought_signature"] : undefined;
+  return typeof signature === "string" && signature !== "" ? signature : undefined;
 }
 
 /** BH-20: no arguments at all mean an empty object. */
@@ -104,40 +116,54 @@ export function readReasoning(message: Fields): Block[] {
   for (const key of ["reasoning", "reasoning_content"]) message.take(key);
   const details = message.items("reasoning_details");
   const blocks = message.items("thinking_blocks");
-  return details.length > 0 ? joinDetails(details) : blocks.map(readThinkingBlock);
+  const read = details.length > 0 ? joinDetails(details) : blocks.map(readThinkingBlock);
+  const signature = readGoogleSignature(message);
+  if (signature === undefined) return read;
+  return [...read, { kind: "thinking", path: message.path, text: "", signature, format: GOOGLE }];
 }
 
 function readThinkingBlock(block: Fields): Block {
   if (block.text("type") === "redacted_thinking") {
     return { kind: "redacted", path: block.path, data: block.needText("data") };
   }
-  const signature = block.text("signature") || undefined;
-  return { kind: "thinking", path: block.path, text: block.text("thinking") ?? "", signature };
+  const signed = readSignature(block.text("signature"));
+  return { kind: "thinking", path: block.path, text: block.text("thinking") ?? "", ...signed };
 }
 
 function joinDetails(details: readonly Fields[]): Block[] {
   const blocks: Block[] = [];
-  let open: { index: unknown; text: string; signature: string | undefined; path: string } | undefined;
+  let open:
+    | {
+        index: unknown;
+        text: string;
+        signature: string | undefined;
+        path: string;
+        format: ThinkingFormat | undefined;
+      }
+    | undefined;
   const close = (): void => {
     if (open !== undefined) blocks.push({ kind: "thinking", ...open });
     open = undefined;
   };
   for (const detail of details) {
-    const format = detail.text("format");
-    // A signature of another vendor would make the target refuse the whole conversation.
-    if (format !== undefined && !format.startsWith("anthropic")) continue;
+    const named = detail.text("format");
+    // What nobody here can take back would make the target refuse the whole conversation.
+    if (named !== undefined && !named.startsWith("anthropic") && named !== GOOGLE) continue;
+    const format = named === GOOGLE ? GOOGLE : undefined;
     const type = detail.text("type");
     const index = detail.take("index");
     if (type === "reasoning.encrypted") {
       close();
-      blocks.push({ kind: "redacted", path: detail.path, data: detail.needText("data") });
+      blocks.push({ kind: "redacted", path: detail.path, data: detail.needText("data"), format });
     } else if (type === "reasoning.text") {
       if (
         open !== undefined &&
-        (open.index !== index || (open.signature !== undefined && index === undefined))
+        (open.index !== index ||
+          open.format !== format ||
+          (open.signature !== undefined && index === undefined))
       )
         close();
-      open ??= { index, text: "", signature: undefined, path: detail.path };
+      open ??= { index, text: "", signature: undefined, path: detail.path, format };
       open.text += detail.text("text") ?? "";
       open.signature = detail.text("signature") || open.signature;
     }
