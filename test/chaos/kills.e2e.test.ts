@@ -72,6 +72,14 @@ async function benchA(): Promise<void> {
   await everywhere("b");
 }
 
+/** A health service that has just started reads the store first. */
+async function known(): Promise<void> {
+  await eventually(
+    async () => expect(await benches(cluster.at("health"))).toEqual([expect.stringMatching(SCOPE)]),
+    HONOURED,
+  );
+}
+
 async function outage(member: Member, run: () => Promise<void>): Promise<void> {
   await member.kill();
   try {
@@ -198,8 +206,28 @@ describe("losing nats-server", () => {
       await outage(cluster.at("router", 1), async () => undefined);
       await outage(cluster.at("health"), async () => undefined);
       await everywhere("b");
+      await known();
       expect(await unbench(cluster.at("health"), "a/m-a")).toBe(true);
       await everywhere("a");
     },
   );
+
+  it("B6: what a router found out alone meanwhile is everybody's when it comes back", async () => {
+    await nats.kill();
+    a.answer(failure(500, { message: "down" }));
+    await chat(cluster.faces[0] as string);
+    a.answer(OK("a"));
+    await nats.restart();
+    await known();
+    await everywhere("b");
+    expect(await unbench(cluster.at("health"), "a/m-a")).toBe(true);
+    await everywhere("a");
+
+    await bench(cluster.at("health"), "a/m-a", KEPT_MS);
+    await everywhere("b");
+    await nats.kill();
+    expect(await unbench(cluster.at("health"), "a/m-a")).toBe(true);
+    await nats.restart();
+    await everywhere("a");
+  });
 });

@@ -57,6 +57,8 @@ export class HealthReplica {
   readonly #store: KeyValue;
   readonly #subscriptions: Subscription[];
   readonly #timer: NodeJS.Timeout;
+  /** What the store holds, as last heard. */
+  readonly #stored = new Map<string, BenchEntry>();
   #state: HealthState = EMPTY_HEALTH_STATE;
   #lookup: BenchLookup = () => undefined;
 
@@ -66,12 +68,11 @@ export class HealthReplica {
     this.#subscriptions = [
       options.bus.subscribe(SUBJECTS.benches, (payload) => this.#onEvent(payload)),
       this.#store.watch({
-        onEntry: (_key, value) => {
-          if (value !== undefined) this.#onStored(value);
+        onEntry: (key, value) => {
+          if (value === undefined) this.#stored.delete(key);
+          else this.#onStored(key, value);
         },
-        onCurrent: ({ lost }) => {
-          if (lost && options.role === "keeps") this.#keep([...this.snapshot.benches.keys()]);
-        },
+        onCurrent: () => this.#keep(this.#notStored()),
       }),
     ];
     this.#timer = setInterval(() => this.#expire(), EXPIRE_EVERY_MS);
@@ -144,7 +145,7 @@ export class HealthReplica {
         scope === undefined
           ? this.#store.delete(key)
           : this.#store.put(key, toBinary(ScopeStateSchema, scope));
-      // A store that is away is told everything again when it comes back empty, and benches end by themselves.
+      // A store that is away is told what it lacks when it comes back, and benches end by themselves.
       void Promise.resolve(written).catch(() => undefined);
     }
   }
@@ -163,12 +164,30 @@ export class HealthReplica {
     if (this.#options.role === "keeps") this.#keep(changed);
   }
 
-  #onStored(value: Uint8Array): void {
+  /**
+   * What this replica found out, or was told by a person, while the store was away or before it lost everything. Any
+   * replica tells it then: nobody else may know (B6).
+   */
+  #notStored(): readonly string[] {
+    const { benches, version } = this.snapshot;
+    return [...benches.keys()].filter((key) => {
+      const stored = this.#stored.get(key);
+      if (stored === undefined) return true;
+      const held = { version, benches: new Map([[key, stored]]) };
+      return (
+        mergeHealth(held, { version, benches: new Map([[key, benches.get(key) as BenchEntry]]) }) !== held
+      );
+    });
+  }
+
+  #onStored(key: string, value: Uint8Array): void {
     const scope = fromBinary(ScopeStateSchema, value);
     const apart = scope.writtenAt === undefined ? 0 : this.#options.now() - timestampMs(scope.writtenAt);
     // What was written long ago tells nothing of clocks; what was written in the future shows one that is ahead, and
     // its benches would last too long here.
-    this.#join([[scope.key, entryFromWire(scope, apart < -SAME_CLOCK_MS ? apart : 0)]]);
+    const entry = entryFromWire(scope, apart < -SAME_CLOCK_MS ? apart : 0);
+    this.#stored.set(key, entry);
+    this.#join([[scope.key, entry]]);
   }
 
   #join(entries: readonly (readonly [string, BenchEntry])[]): readonly string[] {

@@ -59,24 +59,40 @@ describe("HealthReplica", () => {
     await eventually(() => expect(until(late, clock.now())).toBe(clock.now() + 5_000));
   });
 
-  it("B6: a replica on its own goes by its own observations, and tells nobody", async () => {
+  it("B6: a follower goes by its own observations, and tells nobody while the store is there", async () => {
     const bus = createMemoryBus();
     const clock = fakeClock(1_000_000);
     const alone = replica(bus, "r1", "follows", clock);
     const other = replica(bus, "r2", "follows", clock);
+    const told = (): number => activeBenches(other.snapshot, clock.now()).length;
+    const tell = (model: string): void =>
+      alone.bench({
+        key: `m:b/${model}`,
+        scope: "model",
+        until: clock.now() + 9_000,
+        since: clock.now(),
+        reason: "retry_after",
+        group: "default/g",
+      });
+    tell("m1");
+    await eventually(() => expect(told()).toBe(1));
     alone.observe([failed("d1", clock.now())]);
     expect(until(alone, clock.now())).toBe(clock.now() + 5_000);
     // Something later on the same bus has arrived, so what came before would have as well.
-    alone.bench({
-      key: "m:b/m",
-      scope: "model",
-      until: clock.now() + 9_000,
-      since: clock.now(),
-      reason: "retry_after",
-      group: "default/g",
-    });
-    await eventually(() => expect(activeBenches(other.snapshot, clock.now())).toHaveLength(1));
+    tell("m2");
+    await eventually(() => expect(told()).toBe(2));
     expect(until(other, clock.now())).toBeUndefined();
+  });
+
+  it("B6: what any replica found out before the store was there is kept and shared once it is", async () => {
+    const bus = createMemoryBus();
+    const clock = fakeClock(1_000_000);
+    const other = replica(bus, "r2", "follows", clock);
+    const alone = replica(bus, "r1", "follows", clock);
+    // Before its first turn nothing of the store has come.
+    alone.observe([failed("d1", clock.now())]);
+    await eventually(() => expect(until(other, clock.now())).toBe(clock.now() + 5_000));
+    expect(await bus.keyValue("switchyard_health").get(SCOPE)).toBeDefined();
   });
 
   it("E2: a bench that a router made is told to all and kept", async () => {
