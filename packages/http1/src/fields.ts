@@ -32,20 +32,31 @@ const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 // A lone CR, LF or NUL in a value is how one message is read as two; the other controls are nobody's to send.
 const badInValue = /[^\t\x20-\x7e\x80-\xff]/;
 
-const maxKnown = 1024;
-const known = new Map<string, string>();
+/** A name as it was written, and in lower case. */
+interface KnownName {
+  readonly raw: string;
+  readonly lower: string;
+}
+
+/** Names seen, each in the one place that its length and ends choose; few are, and a look there costs no new string. */
+const known: (KnownName | undefined)[] = Array.from({ length: 256 });
 
 /** A field name in lower case; undefined when it is none. */
 export function fieldName(raw: string): string | undefined {
-  const found = known.get(raw);
-  if (found !== undefined) return found;
+  return nameAt(raw, 0, raw.length);
+}
+
+function nameAt(text: string, start: number, end: number): string | undefined {
+  const place = (text.charCodeAt(start) * 7 + text.charCodeAt(end - 1) * 31 + end - start) & 255;
+  const found = known[place];
+  if (found !== undefined && found.raw.length === end - start && text.startsWith(found.raw, start))
+    return found.lower;
+  const raw = text.slice(start, end);
   if (!token.test(raw)) return undefined;
   // A part of a head would keep the whole head in memory, secrets and all: what is remembered is a copy.
   const copy = Buffer.from(raw, "latin1").toString("latin1");
-  const lower = copy.toLowerCase();
-  if (known.size >= maxKnown) known.clear();
-  known.set(copy, lower);
-  return lower;
+  known[place] = { raw: copy, lower: copy.toLowerCase() };
+  return known[place].lower;
 }
 
 /** Whether a value can stand in a field: text of which every character is one byte and none is a control. */
@@ -60,7 +71,7 @@ export function parseFields(text: string, start: number): Fields | undefined {
     const eol = lineEnd(text, at);
     const colon = text.indexOf(":", at);
     if (colon <= at || colon >= eol || fields.names.length === maxFields) return undefined;
-    const name = fieldName(text.slice(at, colon));
+    const name = nameAt(text, at, colon);
     const value = trimmed(text, colon + 1, eol);
     if (name === undefined || badInValue.test(value)) return undefined;
     fields.names.push(name);

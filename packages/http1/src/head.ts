@@ -50,18 +50,3 @@ function statusOf(text: string, end: number): number | undefined {
     return undefined;
   return status < 100 ? undefined : status;
 }
-
-/** `content-length` when there is exactly one well-formed one; undefined without, "bad" otherwise. */
-export function contentLength(fields: Fields): number | undefined | "bad" {
-  const value = fields.get("content-length");
-  if (value === undefined) return undefined;
-  if (fields.count("content-length") !== 1 || !/^\d{1,15}$/.test(value)) return "bad";
-  return Number(value);
-}
-
-/** Whether a comma-separated list of tokens has this one, in any case. */
-export function hasToken(list: string | undefined, token: string): boolean {
-  if (list === undefined) return false;
-  const lower = list.toLowerCase();
-  return lower === token || (lower.includes(token) && lower.split(",").some((one) => one.trim() === token));
-}

@@ -1,9 +1,8 @@
 export { ChunkedDecoder, chunkHead, lastChunk } from "./chunked.ts";
 export { fieldName, Fields, isFieldValue, maxFields } from "./fields.ts";
 export { type Flushable, flushThisTurn, type Part, writeParts } from "./flush.ts";
+export { contentLength, type Framing, framingOf, hasToken } from "./framing.ts";
 export {
-  contentLength,
-  hasToken,
   maxHeadBytes,
   parseRequestHead,
   parseResponseHead,

@@ -1,5 +1,6 @@
 import { ChunkedDecoder } from "./chunked.ts";
-import { contentLength, hasToken, parseResponseHead, type ResponseHead } from "./head.ts";
+import { framingOf, hasToken } from "./framing.ts";
+import { parseResponseHead, type ResponseHead } from "./head.ts";
 
 /** Hears one response. Any call may stop the reader, or have it hold. */
 export interface ResponseSink {
@@ -182,15 +183,17 @@ export class ResponseReader {
 
   /** RFC 9112, section 6.3. */
   #frame({ fields, status, minor }: ResponseHead): boolean {
-    const coding = fields.get("transfer-encoding");
-    const length = contentLength(fields);
-    const connection = fields.list("connection");
-    if (length === "bad" || (coding !== undefined && length !== undefined)) return false;
-    if (coding !== undefined && !isChunked(coding, fields.count("transfer-encoding"), minor)) return false;
+    const { length, coding, connection, keepAlive } = framingOf(fields);
+    if (
+      length === "bad" ||
+      coding === "bad" ||
+      (coding !== undefined && (length !== undefined || minor === 0))
+    ) {
+      return false;
+    }
     this.#last = minor === 1 ? hasToken(connection, "close") : !hasToken(connection, "keep-alive");
-    this.#readHint(fields.get("keep-alive"));
-    const none = status === 204 || status === 304 || this.#bodyless;
-    if (none) {
+    this.#readHint(keepAlive);
+    if (status === 204 || status === 304 || this.#bodyless) {
       // A 204 that announces a body may be followed by one.
       if (status === 204 && (coding !== undefined || (length ?? 0) > 0)) this.#last = true;
       this.#state = "length";
@@ -226,8 +229,4 @@ export class ResponseReader {
     this.stop();
     return -1;
   }
-}
-
-function isChunked(coding: string, count: number, minor: number): boolean {
-  return count === 1 && minor === 1 && coding.toLowerCase() === "chunked";
 }
