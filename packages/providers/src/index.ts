@@ -9,6 +9,8 @@ export {
   ChatStreamReader,
   createChatStreamReader,
 } from "./dialects/openai/chat-stream.ts";
+export { readResponsesAnswer } from "./dialects/responses/answer.ts";
+export { ResponsesStreamReader } from "./dialects/responses/responses-stream.ts";
 export { convertEmbeddings } from "./dialects/openai/embedding-format.ts";
 export type { TokenUsage } from "./dialects/usage.ts";
 export { type ProviderAnswer, type RecognisedError, recogniseError } from "./errors/recognise-error.ts";
@@ -29,6 +31,7 @@ export {
   type ProviderAccount,
   type ProviderRequest,
   type ProviderRequestInput,
+  type StoredCall,
   type Wire,
 } from "./families/family.ts";
 export { FAMILIES } from "./families/index.ts";
@@ -43,6 +46,7 @@ export {
   type RequestFactsResult,
   readRequestFacts,
 } from "./request/facts.ts";
+export { originOf, readOrigins } from "./request/origin-marks.ts";
 export { type BodyRewrite, rewriteBody } from "./request/rewrite.ts";
 export { readSessionKey } from "./request/session.ts";
 export {
@@ -51,4 +55,5 @@ export {
   planExchange,
   type ReadAnswer,
 } from "./translate/exchange.ts";
-export { TranslationFault } from "./translate/fault.ts";
+export { planStored } from "./translate/stored-exchange.ts";
+export { ElsewhereFault, TranslationFault } from "./translate/fault.ts";

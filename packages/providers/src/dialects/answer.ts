@@ -3,7 +3,13 @@ import type { TokenUsage } from "./usage.ts";
 /** What a 200 body that does not stream turned out to be. */
 export type AnswerReading =
   /** Goes on to the caller. */
-  | { readonly kind: "usable"; readonly model: string | undefined; readonly usage: TokenUsage | undefined }
+  | {
+      readonly kind: "usable";
+      readonly model: string | undefined;
+      readonly usage: TokenUsage | undefined;
+      /** Ids under which the provider keeps the answer (P8); absent where it keeps none. */
+      readonly keeps?: readonly string[];
+    }
   /** A 200 that holds an error; the body is to be recognised as one. */
   | { readonly kind: "error" }
   /** No usable answer: class `invalid_response` (BH-07). `reason` is for logs and holds nothing of the body. */

@@ -22,6 +22,10 @@ export interface StreamReader {
   readonly model: string | undefined;
   /** The last usage that the stream told. */
   readonly usage: TokenUsage | undefined;
+  /** Ids under which the provider keeps the answer (P8); absent in dialects whose answers nobody keeps. */
+  readonly keeps?: readonly string[];
+  /** Number of the event that would come next, in dialects that number them. */
+  readonly sequence?: number;
 
   /**
    * Takes in a chunk and appends what goes on to the caller, whole events only. Parts of `bytes` go on in place, so they must stay as
@@ -48,10 +52,10 @@ export interface Dialect {
   readonly name: "openai" | "anthropic";
   /** The body of an error of the gateway's own. */
   errorBody(error: CallerError, requestId: string): Uint8Array;
-  /** The event that ends a stream which can't go on (E6). */
-  errorEvent(error: CallerError, requestId: string): Uint8Array;
+  /** The event that ends a stream which can't go on (E6); `sequence` is its number, in dialects that number events. */
+  errorEvent(error: CallerError, requestId: string, sequence?: number): Uint8Array;
   /** A provider's error body as this dialect has it, with its message, type, code kept (P5); as it is where it fits already. */
   providerErrorBody(status: number, body: Uint8Array, requestId: string): Uint8Array;
   /** The same for the data of an error event inside a stream. */
-  providerErrorEvent(status: number, data: Uint8Array, requestId: string): Uint8Array;
+  providerErrorEvent(status: number, data: Uint8Array, requestId: string, sequence?: number): Uint8Array;
 }

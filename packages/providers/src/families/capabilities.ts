@@ -16,9 +16,9 @@ export interface Capabilities extends EndpointReach {
   readonly served: readonly Endpoint[];
 }
 
-const OPENAI_SERVED: readonly Endpoint[] = ["chat", "embeddings", "messages"];
+const OPENAI_SERVED: readonly Endpoint[] = ["chat", "embeddings", "messages", "responses"];
 
-/** The table of providers.md. */
+/** The table of providers.md, and responses wherever chat or messages can tell them (BH-32). */
 export const CAPABILITIES = {
   openai: {
     native: ["chat", "embeddings", "responses"],
@@ -36,10 +36,10 @@ export const CAPABILITIES = {
   },
   anthropic: {
     native: ["messages", "count_tokens"],
-    translated: ["chat"],
+    translated: ["chat", "responses"],
     claude: undefined,
     storesResponses: false,
-    served: ["messages", "count_tokens", "chat"],
+    served: ["messages", "count_tokens", "chat", "responses"],
   },
   bedrock: {
     native: [],
@@ -57,28 +57,28 @@ export const CAPABILITIES = {
   },
   vertex: {
     native: [],
-    translated: ["chat"],
-    claude: { native: ["messages"], translated: ["chat"] },
+    translated: ["chat", "messages", "responses"],
+    claude: { native: ["messages"], translated: ["chat", "responses"] },
     storesResponses: false,
-    served: [],
+    served: ["chat", "messages", "responses"],
   },
   gemini: {
     native: ["chat", "embeddings"],
-    translated: ["messages"],
+    translated: ["messages", "responses"],
     claude: undefined,
     storesResponses: false,
-    served: [],
+    served: ["chat", "embeddings", "messages", "responses"],
   },
   openrouter: {
     native: ["chat", "responses", "messages"],
     translated: [],
     claude: undefined,
     storesResponses: false,
-    served: [],
+    served: ["chat", "responses", "messages"],
   },
   openai_compatible: {
     native: ["chat", "embeddings"],
-    translated: ["messages"],
+    translated: ["messages", "responses"],
     claude: undefined,
     storesResponses: false,
     served: [...OPENAI_SERVED, "count_tokens"],

@@ -8,6 +8,9 @@ export interface ProviderAccount {
   readonly apiVersion?: string | undefined;
   readonly organization?: string | undefined;
   readonly project?: string | undefined;
+  readonly location?: string | undefined;
+  /** AWS's, as `us-east-1`. */
+  readonly region?: string | undefined;
   /** What the account serves itself, where that differs from its family. */
   readonly endpoints?: readonly Endpoint[] | undefined;
 }
@@ -34,8 +37,27 @@ export interface ProviderRequestInput {
   readonly secret: string | undefined;
   /** The caller's headers as they came, flat: name, value, … */
   readonly callerHeaders: readonly string[];
+  /** Responses: what is asked of one that is stored, below the endpoint's path. Absent: one is to be made. */
+  readonly stored?: StoredCall | undefined;
   /** Native endpoints: the path as called, which is forwarded as it is. */
   readonly nativePath?: string | undefined;
+}
+
+/** A call about a stored response (P8). */
+export interface StoredCall {
+  readonly method: "GET" | "DELETE" | "POST";
+  /** As called, below `/v1/responses`: `/resp_1`, `/resp_1/input_items`, `/resp_1/cancel`. */
+  readonly path: string;
+}
+
+/** What a request is signed with before it is sent. Holds the secret: not for logs. */
+export interface AwsSigning {
+  /** Name of the service in the signature's scope. */
+  readonly service: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken: string | undefined;
 }
 
 /** One HTTP request to a provider. */
@@ -48,6 +70,8 @@ export interface ProviderRequest {
   /** Flat: name, value, …; all of them but host and framing. Holds the secret: not for logs. */
   readonly headers: readonly string[];
   readonly body: Uint8Array;
+  /** Its sender signs it (SigV4) and adds what that gives to the headers. Absent: nothing is to be signed. */
+  readonly signing?: AwsSigning | undefined;
 }
 
 /** How a provider family is called. Its folder has the same files as every other's. */

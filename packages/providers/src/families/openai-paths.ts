@@ -17,6 +17,23 @@ export function openAiPath(endpoint: Wire): string {
 
 /** Messages are told as chat, where the account does not serve them itself. */
 export function openAiWire(asked: { readonly endpoint: Endpoint; readonly account: ProviderAccount }): Wire {
-  const isOwn = asked.account.endpoints?.includes("messages") === true;
-  return asked.endpoint === "messages" && !isOwn ? "chat" : asked.endpoint;
+  return asked.endpoint === "messages" && !isOwn(asked) ? "chat" : asked.endpoint;
+}
+
+/** The same for servers that need not have the Responses API. */
+export function compatibleWire(asked: {
+  readonly endpoint: Endpoint;
+  readonly account: ProviderAccount;
+}): Wire {
+  return asked.endpoint === "responses" && !isOwn(asked) ? "chat" : openAiWire(asked);
+}
+
+function isOwn({
+  account,
+  endpoint,
+}: {
+  readonly endpoint: Endpoint;
+  readonly account: ProviderAccount;
+}): boolean {
+  return account.endpoints?.includes(endpoint) === true;
 }

@@ -2,6 +2,7 @@ import type { Endpoint } from "@switchyard/core";
 import { KeySlots, readString, scanDocument, scanObject, valueStart } from "../json/scan.ts";
 import { decodeUtf8 } from "../json/text.ts";
 import {
+  CONVERSATION,
   ENCODING_FORMAT,
   INPUT,
   INSTRUCTIONS,
@@ -12,11 +13,14 @@ import {
   METADATA,
   MODEL,
   MODEL_IN_OTHER_CASE,
+  PREVIOUS_RESPONSE,
   PROMPT_CACHE_KEY,
   REQUEST_KEYS,
+  STORE,
   STREAM,
   STREAM_OPTIONS,
   STREAM_OPTIONS_KEYS,
+  CONVERSATION_KEYS,
   SYSTEM,
   USER,
 } from "./keys.ts";
@@ -63,6 +67,10 @@ export interface BodyFacts {
   readonly usageAsked: boolean;
   /** Embeddings: the format asked for. Absent means numbers. */
   readonly encodingFormat: "float" | "base64" | undefined;
+  /** Responses: ids of what it continues, a response or a conversation that one account keeps (P8). */
+  readonly continues: readonly string[];
+  /** Responses: the answer is to be kept, which goes without saying (P8). */
+  readonly store: boolean;
   readonly layout: BodyLayout;
 }
 
@@ -87,6 +95,8 @@ const LETTER_F = 0x66;
 // One of each is enough: a scan is over before the next one starts.
 const slots = new KeySlots(REQUEST_KEYS);
 const optionSlots = new KeySlots(STREAM_OPTIONS_KEYS);
+const conversationSlots = new KeySlots(CONVERSATION_KEYS);
+const NOTHING: readonly string[] = [];
 
 /**
  * Reads what routing needs from a body, and refuses only what can't be routed: no JSON object, no list of messages (chat, messages,
@@ -123,6 +133,8 @@ export function readRequestFacts(endpoint: BodyEndpoint, bytes: Uint8Array): Req
         readCount(bytes, MAX_TOKENS),
       usageAsked: readUsageAsked(bytes),
       encodingFormat: endpoint === "embeddings" ? readEncodingFormat(bytes) : undefined,
+      continues: endpoint === "responses" ? readContinued(bytes) : NOTHING,
+      store: endpoint === "responses" && firstByte(bytes, STORE) !== LETTER_F,
       layout: readLayout(bytes),
     },
   };
@@ -182,4 +194,21 @@ function readEncodingFormat(bytes: Uint8Array): "float" | "base64" | undefined {
   if (firstByte(bytes, ENCODING_FORMAT) !== QUOTE) return undefined;
   const format = readString(bytes, slots.start(ENCODING_FORMAT), slots.end(ENCODING_FORMAT));
   return format === "float" || format === "base64" ? format : undefined;
+}
+
+function readContinued(bytes: Uint8Array): readonly string[] {
+  const ids: string[] = [];
+  if (firstByte(bytes, PREVIOUS_RESPONSE) === QUOTE) {
+    ids.push(readString(bytes, slots.start(PREVIOUS_RESPONSE), slots.end(PREVIOUS_RESPONSE)));
+  }
+  const conversation = firstByte(bytes, CONVERSATION);
+  if (conversation === QUOTE) {
+    ids.push(readString(bytes, slots.start(CONVERSATION), slots.end(CONVERSATION)));
+  } else if (conversation === OPEN_BRACE) {
+    scanObject(bytes, slots.start(CONVERSATION), bytes.length, CONVERSATION_KEYS, conversationSlots);
+    if (conversationSlots.has(0) && bytes[conversationSlots.start(0)] === QUOTE) {
+      ids.push(readString(bytes, conversationSlots.start(0), conversationSlots.end(0)));
+    }
+  }
+  return ids;
 }

@@ -17,6 +17,9 @@ export const REQUEST_KEYS = new KeyTable(
     "encoding_format",
     "system",
     "instructions",
+    "previous_response_id",
+    "conversation",
+    "store",
   ],
   "model",
 );
@@ -35,6 +38,12 @@ export const METADATA = 10;
 export const ENCODING_FORMAT = 11;
 export const SYSTEM = 12;
 export const INSTRUCTIONS = 13;
-export const MODEL_IN_OTHER_CASE = 14;
+export const PREVIOUS_RESPONSE = 14;
+export const CONVERSATION = 15;
+export const STORE = 16;
+export const MODEL_IN_OTHER_CASE = 17;
 
 export const STREAM_OPTIONS_KEYS = new KeyTable(["include_usage"]);
+
+/** Of a `conversation` that is an object. */
+export const CONVERSATION_KEYS = new KeyTable(["id"]);

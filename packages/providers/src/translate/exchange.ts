@@ -5,16 +5,21 @@ import type { StreamReader } from "../dialects/dialect.ts";
 import { readChatAnswer, readEmbeddingsAnswer } from "../dialects/openai/answer.ts";
 import { createChatStreamReader } from "../dialects/openai/chat-stream.ts";
 import { convertEmbeddings } from "../dialects/openai/embedding-format.ts";
+import { readResponsesAnswer } from "../dialects/responses/answer.ts";
+import { ResponsesStreamReader } from "../dialects/responses/responses-stream.ts";
 import type { TokenUsage } from "../dialects/usage.ts";
 import { type Family, FamilyError, type ProviderAccount, type ProviderRequest } from "../families/family.ts";
-import { type Json, parseJson, printJson } from "../json/lossless.ts";
+import { type JsonObject, parseJson, printJson, type Json } from "../json/lossless.ts";
 import { encodeUtf8 } from "../json/text.ts";
 import type { AnswerEvent } from "../neutral/events.ts";
 import { type BodyFacts, readRequestFacts } from "../request/facts.ts";
 import { rewriteBody } from "../request/rewrite.ts";
+import { marked, ownContents } from "../request/origin-marks.ts";
 import { withoutUnsignedThinking } from "../request/unsigned-thinking.ts";
 import { type AnswerContext, AnswerFault, type CallerFormat, type ProviderFormat } from "./format.ts";
 import { CALLER_FORMATS, PROVIDER_FORMATS, SSE_TYPE } from "./formats.ts";
+import { ElsewhereFault } from "./fault.ts";
+import { MarkedStreamReader } from "./marked-reader.ts";
 import { TranslatedStreamReader } from "./stream-reader.ts";
 
 /** One attempt, in the caller's words. */
@@ -36,6 +41,8 @@ export interface ExchangeInput {
   readonly requestId: string;
   /** Unix time, ms. */
   readonly now: number;
+  /** The account's mark (see `originOf`), and whether other accounts may serve the caller's later requests (BH-31). Absent: no marks. */
+  readonly origin?: { readonly own: string; readonly shared: boolean } | undefined;
 }
 
 /** What a success that does not stream turned out to be. `body` is the caller's. */
@@ -45,6 +52,8 @@ export type ReadAnswer =
       readonly body: Uint8Array;
       readonly usage: TokenUsage | undefined;
       readonly model: string | undefined;
+      /** Ids under which the provider keeps the answer (P8); absent where it keeps none. */
+      readonly keeps?: readonly string[];
     }
   /** A 200 that holds an error; the body is to be recognised as one. */
   | { readonly kind: "error" }
@@ -64,7 +73,7 @@ export interface ExchangePlan {
 
 /**
  * Plans one attempt: bytes that pass through where the family serves the endpoint itself (P1), else a translation (P2). Throws a
- * {@link TranslationFault} for a request that can't be said there, and a {@link FamilyError} for one that should not have come here.
+ * {@link TranslationFault} for a request that can't be said there, an {@link ElsewhereFault} for one that another account alone can go on with, and a {@link FamilyError} for one that should not have come here.
  */
 export function planExchange(input: ExchangeInput): ExchangePlan {
   const { facts, family } = input;
@@ -93,19 +102,44 @@ function passThrough(input: ExchangeInput): ExchangePlan {
     request,
     translated: false,
     streamType: SSE_TYPE,
-    openStream: () =>
-      facts.endpoint === "messages" ? new MessagesStreamReader() : createChatStreamReader({ stripUsage }),
-    readAnswer: (body) => readOwnAnswer(facts, body),
+    openStream: () => openOwnStream(input, stripUsage),
+    readAnswer: (body) => markedAnswer(readOwnAnswer(facts, body), input),
   };
 }
 
-/** P1, but for thinking that would brick a conversation whose earlier turns another vendor served. */
-function ownBody({ facts, body, model }: ExchangeInput, askUsage: boolean): Uint8Array {
-  const isAnthropic = facts.endpoint === "messages" || facts.endpoint === "count_tokens";
-  const clean = isAnthropic ? withoutUnsignedThinking(body, facts.layout.messages) : body;
+function markedAnswer(answer: ReadAnswer, { facts, origin }: ExchangeInput): ReadAnswer {
+  if (answer.kind !== "usable" || origin?.shared !== true || !holdsEncrypted(facts)) return answer;
+  return { ...answer, body: marked(answer.body, origin.own) };
+}
+
+function holdsEncrypted({ endpoint }: BodyFacts): boolean {
+  return endpoint === "responses" || endpoint === "chat";
+}
+
+function openOwnStream({ facts, origin }: ExchangeInput, stripUsage: boolean): StreamReader {
+  if (facts.endpoint === "messages") return new MessagesStreamReader();
+  const reader =
+    facts.endpoint === "responses" ? new ResponsesStreamReader() : createChatStreamReader({ stripUsage });
+  return origin?.shared === true ? new MarkedStreamReader(reader, origin.own) : reader;
+}
+
+/** P1, but for thinking that would brick a conversation whose earlier turns another vendor or account served. */
+function ownBody(input: ExchangeInput, askUsage: boolean): Uint8Array {
+  const { facts, body, model } = input;
+  const clean = cleanBody(input);
   if (clean === body) return rewriteBody(body, facts, { model, askUsage });
   const read = readRequestFacts(facts.endpoint, clean);
   return read.ok ? rewriteBody(clean, read.facts, { model, askUsage }) : body;
+}
+
+function cleanBody({ facts, body, origin }: ExchangeInput): Uint8Array {
+  if (facts.endpoint === "messages" || facts.endpoint === "count_tokens") {
+    return withoutUnsignedThinking(body, facts.layout.messages);
+  }
+  if (origin === undefined || !holdsEncrypted(facts)) return body;
+  const own = ownContents(body, origin.own, origin.shared);
+  if (own.isElsewhere) throw new ElsewhereFault();
+  return own.body;
 }
 
 function readOwnAnswer(facts: BodyFacts, body: Uint8Array): ReadAnswer {
@@ -119,6 +153,8 @@ function readOwnAnswer(facts: BodyFacts, body: Uint8Array): ReadAnswer {
       return withBody(readMessagesAnswer(body), body);
     case "count_tokens":
       return withBody(readCountAnswer(body), body);
+    case "responses":
+      return withBody(readResponsesAnswer(body), body);
     default:
       return withBody(readChatAnswer(body), body);
   }
@@ -136,7 +172,8 @@ function translated(
 ): ExchangePlan {
   const { facts, model, family } = input;
   // The facts were read from a valid document.
-  const neutral = caller.readRequest(parseJson(input.body) as Json);
+  const asked = parseJson(input.body) as JsonObject;
+  const neutral = caller.readRequest(asked);
   const body = provider.writeRequest(neutral, { family: family.name, model });
   const request = family.buildRequest({
     ...input,
@@ -151,6 +188,7 @@ function translated(
     model,
     requestId: input.requestId,
     usageAsked: facts.usageAsked,
+    request: asked,
   };
   return {
     request,

@@ -28,3 +28,12 @@ export function notTranslatable(path: string, reason: string): TranslationFault 
     `capability_rejected: '${path}' can't be translated for the provider that serves this model: ${reason}.`,
   );
 }
+
+/** The request goes on with a conversation that another account has compacted, which only that account can read (BH-31): a 503. */
+export class ElsewhereFault extends Error {
+  override readonly name = "ElsewhereFault";
+
+  constructor() {
+    super("the account that compacted this conversation is not available");
+  }
+}

@@ -1,6 +1,6 @@
 import type { AnswerReading } from "../dialects/answer.ts";
 import type { FamilyName } from "../families/capabilities.ts";
-import type { Json } from "../json/lossless.ts";
+import type { Json, JsonObject } from "../json/lossless.ts";
 import type { AnswerEvent, EmitEvent } from "../neutral/events.ts";
 import type { NeutralRequest } from "../neutral/request.ts";
 
@@ -46,10 +46,14 @@ export interface AnswerContext {
   readonly requestId: string;
   /** The caller asked for the usage chunk (chat). */
   readonly usageAsked: boolean;
+  /** The caller's body, of which some answers repeat parts. */
+  readonly request: JsonObject;
 }
 
 /** Writes events as a stream's text. */
 export interface StreamEncoder {
+  /** Number of the event that would come next, in dialects that number them. */
+  readonly sequence?: number;
   /** The text that an event gives, maybe empty. */
   encode(event: AnswerEvent): string;
 }

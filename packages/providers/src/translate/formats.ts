@@ -4,10 +4,15 @@ import { encodeMessage, MessagesStreamEncoder } from "../dialects/anthropic/enco
 import { readMessagesRequest } from "../dialects/anthropic/request-reader.ts";
 import { writeMessagesRequest } from "../dialects/anthropic/request-writer.ts";
 import { readChatAnswer } from "../dialects/openai/answer.ts";
+import { readGenerateAnswer } from "../dialects/gemini/answer.ts";
+import { decodeGenerated, openGenerateStream } from "../dialects/gemini/decoder.ts";
+import { writeGenerateRequest } from "../dialects/gemini/request-writer.ts";
 import { decodeCompletion, openChatStream } from "../dialects/openai/decoder.ts";
 import { ChatStreamEncoder, encodeCompletion } from "../dialects/openai/encoder.ts";
 import { readChatRequest } from "../dialects/openai/request-reader.ts";
 import { writeChatRequest } from "../dialects/openai/request-writer.ts";
+import { encodeResponse, ResponsesStreamEncoder } from "../dialects/responses/encoder.ts";
+import { readResponsesRequest } from "../dialects/responses/request-reader.ts";
 import type { Wire } from "../families/family.ts";
 import type { BodyEndpoint } from "../request/facts.ts";
 import type { CallerFormat, ProviderFormat } from "./format.ts";
@@ -26,6 +31,11 @@ export const CALLER_FORMATS: Readonly<Partial<Record<BodyEndpoint, CallerFormat>
     openStream: (context) => new MessagesStreamEncoder(context),
     encodeAnswer: encodeMessage,
   },
+  responses: {
+    readRequest: readResponsesRequest,
+    openStream: (context) => new ResponsesStreamEncoder(context),
+    encodeAnswer: encodeResponse,
+  },
 };
 
 /** What providers speak, where something is translated to it. */
@@ -43,5 +53,12 @@ export const PROVIDER_FORMATS: Readonly<Partial<Record<Wire, ProviderFormat>>> =
     readAnswer: readMessagesAnswer,
     decodeAnswer: decodeMessage,
     openStream: openMessagesStream,
+  },
+  generate_content: {
+    streamType: SSE_TYPE,
+    writeRequest: writeGenerateRequest,
+    readAnswer: readGenerateAnswer,
+    decodeAnswer: decodeGenerated,
+    openStream: openGenerateStream,
   },
 };

@@ -29,6 +29,10 @@ export class TranslatedStreamReader implements StreamReader {
     return this.#decoder.failure;
   }
 
+  get sequence(): number {
+    return this.#encoder.sequence ?? 0;
+  }
+
   push(bytes: Uint8Array, out: Uint8Array[]): void {
     if (!this.#decoder.push(bytes)) this.overflowed = true;
     this.#flush(out);

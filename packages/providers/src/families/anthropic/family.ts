@@ -9,7 +9,7 @@ const DEFAULT_VERSION = "2023-06-01";
 export const family: Family = {
   name: "anthropic",
   wireOf({ endpoint }) {
-    return endpoint === "chat" ? "messages" : endpoint;
+    return endpoint === "chat" || endpoint === "responses" ? "messages" : endpoint;
   },
   buildRequest(input) {
     const own = input.secret === undefined ? [] : ["x-api-key", input.secret];

@@ -14,7 +14,7 @@ export function addressOf(input: ProviderRequestInput): { origin: string; path: 
       path: withQuery(path, version === "" ? input.query : join(version, query)),
     };
   }
-  const endpointPath = openAiPath(input.endpoint);
+  const endpointPath = openAiPath(input.endpoint) + (input.stored?.path ?? "");
   if (isVersionOne(base, version)) {
     const preview = version === "preview" || version === "latest" ? join("preview", query) : query;
     return { origin: base.origin, path: withQuery(`${rootOf(base)}/openai/v1${endpointPath}`, preview) };

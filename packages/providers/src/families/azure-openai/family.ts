@@ -10,7 +10,7 @@ export const family: Family = {
   buildRequest(input) {
     const own = input.secret === undefined ? [] : authHeader(input.secret);
     return {
-      method: "POST",
+      method: input.stored?.method ?? "POST",
       ...addressOf(input),
       headers: requestHeaders(callerHeadersOf(input), own),
       body: input.body,

@@ -16,5 +16,5 @@ export function addressOf(input: ProviderRequestInput): { origin: string; path: 
 function compatiblePath(input: ProviderRequestInput): string {
   if (input.endpoint === "messages") return "/messages";
   if (input.endpoint === "count_tokens") return "/messages/count_tokens";
-  return openAiPath(input.endpoint);
+  return openAiPath(input.endpoint) + (input.stored?.path ?? "");
 }

@@ -10,6 +10,6 @@ export function addressOf(input: ProviderRequestInput): { origin: string; path: 
   const path =
     input.endpoint === "native"
       ? nativeUrlPath(base, input.nativePath ?? "/")
-      : (base.path === "" ? "/v1" : base.path) + openAiPath(input.endpoint);
+      : (base.path === "" ? "/v1" : base.path) + openAiPath(input.endpoint) + (input.stored?.path ?? "");
   return { origin: base.origin, path: withQuery(path, input.query) };
 }

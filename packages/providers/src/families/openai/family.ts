@@ -9,7 +9,7 @@ export const family: Family = {
   wireOf: openAiWire,
   buildRequest(input) {
     const headers = requestHeaders(callerHeadersOf(input), ownHeaders(input.account, input.secret));
-    return { method: "POST", ...addressOf(input), headers, body: input.body };
+    return { method: input.stored?.method ?? "POST", ...addressOf(input), headers, body: input.body };
   },
 };
 

@@ -1,0 +1,84 @@
+import { isFilled } from "../../json/filled.ts";
+import { KeyTable } from "../../json/key-table.ts";
+import { KeySlots, readString, scanObject } from "../../json/scan.ts";
+import { rangeEquals } from "../../json/text.ts";
+import { CONVERSATION_KEYS } from "../../request/keys.ts";
+import { readOpenAiUsage, type TokenUsage } from "../usage.ts";
+
+const RESPONSE_KEYS = new KeyTable([
+  "id",
+  "model",
+  "usage",
+  "status",
+  "output",
+  "error",
+  "store",
+  "conversation",
+]);
+const ID = 0;
+const MODEL = 1;
+const USAGE = 2;
+const STATUS = 3;
+const OUTPUT = 4;
+const ERROR = 5;
+const STORE = 6;
+const CONVERSATION = 7;
+
+const slots = new KeySlots(RESPONSE_KEYS);
+const conversationSlots = new KeySlots(CONVERSATION_KEYS);
+const FALSE = Uint8Array.from([0x66, 0x61, 0x6c, 0x73, 0x65]);
+const QUOTE = 0x22;
+const OPEN_BRACE = 0x7b;
+
+/** What a response object says that others than its caller need. */
+export interface ResponseReading {
+  readonly status: string | undefined;
+  readonly hasOutput: boolean;
+  readonly failed: boolean;
+  readonly model: string | undefined;
+  readonly usage: TokenUsage | undefined;
+  /** Ids under which its provider keeps it: its own, and its conversation's (P8). */
+  readonly keeps: readonly string[];
+}
+
+/** Reads the response object that starts at `start`. Undefined when there is no object. */
+export function readResponseObject(
+  bytes: Uint8Array,
+  start: number,
+  limit: number,
+): ResponseReading | undefined {
+  if (bytes[start] !== OPEN_BRACE || scanObject(bytes, start, limit, RESPONSE_KEYS, slots) < 0)
+    return undefined;
+  return {
+    status: text(bytes, STATUS),
+    hasOutput: isFilled(bytes, slots, OUTPUT),
+    failed: isFilled(bytes, slots, ERROR),
+    model: text(bytes, MODEL),
+    usage:
+      slots.has(USAGE) && bytes[slots.start(USAGE)] === OPEN_BRACE
+        ? readOpenAiUsage(bytes, slots.start(USAGE), slots.end(USAGE))
+        : undefined,
+    keeps: readKeeps(bytes),
+  };
+}
+
+function readKeeps(bytes: Uint8Array): readonly string[] {
+  if (slots.has(STORE) && rangeEquals(bytes, slots.start(STORE), slots.end(STORE), FALSE)) return [];
+  const ids: string[] = [];
+  const id = text(bytes, ID);
+  if (id !== undefined) ids.push(id);
+  if (slots.has(CONVERSATION) && bytes[slots.start(CONVERSATION)] === OPEN_BRACE) {
+    const start = slots.start(CONVERSATION);
+    scanObject(bytes, start, slots.end(CONVERSATION), CONVERSATION_KEYS, conversationSlots);
+    if (conversationSlots.has(0) && bytes[conversationSlots.start(0)] === QUOTE) {
+      ids.push(readString(bytes, conversationSlots.start(0), conversationSlots.end(0)));
+    }
+  }
+  return ids;
+}
+
+function text(bytes: Uint8Array, key: number): string | undefined {
+  if (!slots.has(key) || bytes[slots.start(key)] !== QUOTE) return undefined;
+  const value = readString(bytes, slots.start(key), slots.end(key));
+  return value === "" ? undefined : value;
+}

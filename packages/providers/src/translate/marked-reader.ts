@@ -1,0 +1,70 @@
+import type { StreamReader, StreamVerdict } from "../dialects/dialect.ts";
+import type { TokenUsage } from "../dialects/usage.ts";
+import { marked } from "../request/origin-marks.ts";
+
+/** A stream that passes through, with a mark on what only its account can read (BH-31). */
+export class MarkedStreamReader implements StreamReader {
+  readonly #reader: StreamReader;
+  readonly #origin: string;
+
+  constructor(reader: StreamReader, origin: string) {
+    this.#reader = reader;
+    this.#origin = origin;
+  }
+
+  get committed(): boolean {
+    return this.#reader.committed;
+  }
+
+  get terminal(): boolean {
+    return this.#reader.terminal;
+  }
+
+  get done(): boolean {
+    return this.#reader.done;
+  }
+
+  get failure(): Uint8Array | undefined {
+    return this.#reader.failure;
+  }
+
+  get overflowed(): boolean {
+    return this.#reader.overflowed;
+  }
+
+  get model(): string | undefined {
+    return this.#reader.model;
+  }
+
+  get usage(): TokenUsage | undefined {
+    return this.#reader.usage;
+  }
+
+  get keeps(): readonly string[] {
+    return this.#reader.keeps ?? [];
+  }
+
+  get sequence(): number {
+    return this.#reader.sequence ?? 0;
+  }
+
+  push(bytes: Uint8Array, out: Uint8Array[]): void {
+    const from = out.length;
+    this.#reader.push(bytes, out);
+    this.#mark(out, from);
+  }
+
+  finish(out: Uint8Array[]): StreamVerdict {
+    const from = out.length;
+    const verdict = this.#reader.finish(out);
+    this.#mark(out, from);
+    return verdict;
+  }
+
+  /** What goes on is whole events, so no key and no value is divided. */
+  #mark(out: Uint8Array[], from: number): void {
+    for (let place = from; place < out.length; place++) {
+      out[place] = marked(out[place] as Uint8Array, this.#origin);
+    }
+  }
+}
