@@ -1,5 +1,6 @@
 import {
   type Fields,
+  type Part,
   ResponseReader,
   type ResponseHead,
   type ResponseSink,
@@ -8,6 +9,7 @@ import {
 import type { OpenSocket } from "./connect.ts";
 import { codeOf } from "./errors.ts";
 import type { Rostered } from "./roster.ts";
+import type { RequestBody } from "./types.ts";
 
 const MAX_HEAD_BYTES = 64 * 1024;
 
@@ -84,12 +86,12 @@ export class Connection implements ResponseSink, Rostered {
   }
 
   /** `head` is whole, with its closing empty line. Nothing is called within this call. */
-  send(head: string, body: Uint8Array | null, bodyless: boolean, user: ConnectionUser): void {
+  send(head: string, body: RequestBody, bodyless: boolean, user: ConnectionUser): void {
     this.#idle = false;
     this.#served += 1;
     this.#user = user;
     this.#reader.expect(bodyless);
-    writeParts(this.#open.socket, body === null ? [head] : [head, body]);
+    writeParts(this.#open.socket, partsOf(head, body));
   }
 
   /** Nobody holds the connection now; it closes when nobody wants it for long. */
@@ -239,4 +241,11 @@ function copyOf(bytes: Buffer, start: number, end: number): Buffer {
   const copy = Buffer.allocUnsafe(end - start);
   bytes.copy(copy, 0, start, end);
   return copy;
+}
+
+function partsOf(head: string, body: RequestBody): Part[] {
+  if (body === null) {
+    return [head];
+  }
+  return body instanceof Uint8Array ? [head, body] : [head, ...body];
 }

@@ -4,6 +4,7 @@ export type {
   ExchangeHandler,
   ExchangeHead,
   ExchangeRequest,
+  RequestBody,
   Upstream,
   UpstreamClock,
   UpstreamOptions,

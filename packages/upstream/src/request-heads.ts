@@ -1,6 +1,6 @@
 import { requestHead } from "@switchyard/http1";
 import { requestHeaders } from "./headers.ts";
-import type { ExchangeRequest } from "./types.ts";
+import type { ExchangeRequest, RequestBody } from "./types.ts";
 
 /** A body that is left out may also mean that it was forgotten; where one is usual, its length says that it was not. */
 const USUALLY_WITH_BODY = new Set(["POST", "PUT", "PATCH"]);
@@ -29,12 +29,23 @@ export class RequestHeads {
       this.#headers = [...headers];
       this.#text = text;
     }
-    const length = body?.length ?? 0;
+    const length = sizeOf(body);
     if (length > 0 || USUALLY_WITH_BODY.has(method)) {
       return `${this.#text}content-length: ${length}\r\n\r\n`;
     }
     return `${this.#text}\r\n`;
   }
+}
+
+function sizeOf(body: RequestBody): number {
+  if (body === null || body instanceof Uint8Array) {
+    return body?.length ?? 0;
+  }
+  let size = 0;
+  for (const piece of body) {
+    size += piece.length;
+  }
+  return size;
 }
 
 function isSame(headers: readonly string[], known: readonly string[]): boolean {

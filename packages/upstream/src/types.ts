@@ -1,5 +1,8 @@
 import type { ExchangeError } from "./errors.ts";
 
+/** A request's body: none, whole, or in pieces that follow each other. */
+export type RequestBody = Uint8Array | readonly Uint8Array[] | null;
+
 /** One HTTP request to a provider, with everything that bounds it. Times in milliseconds, 0 switches a clock off. */
 export interface ExchangeRequest {
   readonly method: string;
@@ -12,7 +15,8 @@ export interface ExchangeRequest {
    * `content-length` follows from the body.
    */
   readonly headers: readonly string[];
-  readonly body: Uint8Array | null;
+  /** In pieces, they are sent as one; a large piece is never copied. Must not change until the exchange has ended. */
+  readonly body: RequestBody;
   /** Bounds name look-up, TCP and TLS of a fresh connection; past it the error's phase is `connect` (E5). */
   readonly connectTimeoutMs: number;
   /** From the start of sending to the response headers; also covers waiting for a connection and connecting (E5). */

@@ -99,6 +99,17 @@ describe("bodies of requests", () => {
     },
   );
 
+  test("pieces, small and large, arrive as one body", async () => {
+    const body = [10, 0, 100_000, 3, 70_000, 5].map((size) => randomBytes(size));
+    const whole = Buffer.concat(body);
+    const provider = await rawProvider((socket, { text }) => {
+      const got = Buffer.from(text.slice(text.indexOf("\r\n\r\n") + 4), "latin1");
+      socket.write(reply(String(got.equals(whole))));
+    });
+    expect((await exchanged(upstream(), request(provider.origin, { body }))).text).toBe("true");
+    expect(provider.requests[0]).toContain(`content-length: ${whole.length}\r\n`);
+  });
+
   test("requests that differ in one header or their path are not taken for each other", async () => {
     const provider = await rawProvider((socket, { text }) => socket.write(reply(text)));
     const through = upstream();
