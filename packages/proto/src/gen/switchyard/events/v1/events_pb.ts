@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file switchyard/events/v1/events.proto.
  */
 export const file_switchyard_events_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("CiFzd2l0Y2h5YXJkL2V2ZW50cy92MS9ldmVudHMucHJvdG8SFHN3aXRjaHlhcmQuZXZlbnRzLnYxIpsCCgdPdXRjb21lEhwKC2RlY2lzaW9uX2lkGAEgASgJQge6SARyAhhAEhcKBWdyb3VwGAIgASgJQgi6SAVyAxiABBIcCgpkZXBsb3ltZW50GAMgASgJQgi6SAVyAxiACBIvCgVlcnJvchgEIAEoDjIgLnN3aXRjaHlhcmQuY29uZmlnLnYxLkVycm9yQ2xhc3MSDgoGc3RhdHVzGAUgASgNEhsKDnJldHJ5X2FmdGVyX21zGAYgASgESACIAQESFQoNZGVjaWRlZF9hdF9tcxgHIAEoBBITCgtlbmRlZF9hdF9tcxgIIAEoBBINCgVwcm9iZRgJIAEoCBIPCgdvd25fa2V5GAogASgIQhEKD19yZXRyeV9hZnRlcl9tcyKHAQoMT3V0Y29tZUJhdGNoEhEKCWZvcndhcmRlchgBIAEoCRIvCghvdXRjb21lcxgCIAMoCzIdLnN3aXRjaHlhcmQuZXZlbnRzLnYxLk91dGNvbWUSMwoJc3VjY2Vzc2VzGAMgAygLMiAuc3dpdGNoeWFyZC5ldmVudHMudjEuU3VjY2Vzc1N1bSI+CgpTdWNjZXNzU3VtEg0KBWdyb3VwGAEgASgJEhIKCmRlcGxveW1lbnQYAiABKAkSDQoFY291bnQYAyABKAQiowIKBUJlbmNoEhcKA2tleRgBIAEoCUIKukgHcgUQARiAEBIvCgVzY29wZRgCIAEoDjIgLnN3aXRjaHlhcmQuY29uZmlnLnYxLkJlbmNoU2NvcGUSMQoGcmVhc29uGAMgASgOMiEuc3dpdGNoeWFyZC5ldmVudHMudjEuQmVuY2hSZWFzb24SDQoFZ3JvdXAYBCABKAkSKQoFdW50aWwYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCXJlbWFpbmluZxgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIpCgVzaW5jZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYCCABKAkiewoKQmVuY2hFdmVudBIOCgZzb3VyY2UYASABKAkSKwoHc2VudF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoGc2NvcGVzGAMgAygLMiAuc3dpdGNoeWFyZC5ldmVudHMudjEuU2NvcGVTdGF0ZSKRAgoKU2NvcGVTdGF0ZRILCgNrZXkYASABKAkSKwoGcG9saWN5GAIgASgLMhsuc3dpdGNoeWFyZC5ldmVudHMudjEuQmVuY2gSKwoGbWFudWFsGAMgASgLMhsuc3dpdGNoeWFyZC5ldmVudHMudjEuQmVuY2gSNQoRcG9saWN5X2NsZWFyZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjUKEW1hbnVhbF9jbGVhcmVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp3cml0dGVuX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJKChFQcm92aWRlclJlYWRpbmVzcxIRCglmb3J3YXJkZXIYASABKAkSEQoJbm90X3JlYWR5GAIgAygJEg8KB2xlYXZpbmcYAyABKAgiPgoKVXNhZ2VCYXRjaBIwCgZldmVudHMYASADKAsyIC5zd2l0Y2h5YXJkLmV2ZW50cy52MS5Vc2FnZUV2ZW50IsIBCgpVc2FnZUV2ZW50EhIKCnJlcXVlc3RfaWQYASABKAkSDQoFZ3JvdXAYAiABKAkSEgoKZGVwbG95bWVudBgDIAEoCRILCgNrZXkYBCABKAkSDAoEdGVhbRgFIAEoCRINCgVtb2RlbBgGIAEoCRIvCgV1c2FnZRgHIAEoCzIgLnN3aXRjaHlhcmQuZXZlbnRzLnYxLlRva2VuVXNhZ2USFQoIY29zdF91c2QYCCABKAFIAIgBAUILCglfY29zdF91c2QiTgoKVG9rZW5Vc2FnZRINCgVpbnB1dBgBIAEoBBIOCgZvdXRwdXQYAiABKAQSDgoGY2FjaGVkGAMgASgEEhEKCXJlYXNvbmluZxgEIAEoBCq+AQoLQmVuY2hSZWFzb24SHAoYQkVOQ0hfUkVBU09OX1VOU1BFQ0lGSUVEEAASGQoVQkVOQ0hfUkVBU09OX0ZBSUxVUkVTEAESHQoZQkVOQ0hfUkVBU09OX1JBVEVfTElNSVRFRBACEiAKHEJFTkNIX1JFQVNPTl9RVU9UQV9FWEhBVVNURUQQAxIcChhCRU5DSF9SRUFTT05fUkVUUllfQUZURVIQBBIXChNCRU5DSF9SRUFTT05fTUFOVUFMEAViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_switchyard_config_v1_policy]);
+  fileDesc("CiFzd2l0Y2h5YXJkL2V2ZW50cy92MS9ldmVudHMucHJvdG8SFHN3aXRjaHlhcmQuZXZlbnRzLnYxIpsCCgdPdXRjb21lEhwKC2RlY2lzaW9uX2lkGAEgASgJQge6SARyAhhAEhcKBWdyb3VwGAIgASgJQgi6SAVyAxiABBIcCgpkZXBsb3ltZW50GAMgASgJQgi6SAVyAxiACBIvCgVlcnJvchgEIAEoDjIgLnN3aXRjaHlhcmQuY29uZmlnLnYxLkVycm9yQ2xhc3MSDgoGc3RhdHVzGAUgASgNEhsKDnJldHJ5X2FmdGVyX21zGAYgASgESACIAQESFQoNZGVjaWRlZF9hdF9tcxgHIAEoBBITCgtlbmRlZF9hdF9tcxgIIAEoBBINCgVwcm9iZRgJIAEoCBIPCgdvd25fa2V5GAogASgIQhEKD19yZXRyeV9hZnRlcl9tcyKHAQoMT3V0Y29tZUJhdGNoEhEKCWZvcndhcmRlchgBIAEoCRIvCghvdXRjb21lcxgCIAMoCzIdLnN3aXRjaHlhcmQuZXZlbnRzLnYxLk91dGNvbWUSMwoJc3VjY2Vzc2VzGAMgAygLMiAuc3dpdGNoeWFyZC5ldmVudHMudjEuU3VjY2Vzc1N1bSI+CgpTdWNjZXNzU3VtEg0KBWdyb3VwGAEgASgJEhIKCmRlcGxveW1lbnQYAiABKAkSDQoFY291bnQYAyABKAQitwIKBUJlbmNoEhcKA2tleRgBIAEoCUIKukgHcgUQARiAEBIvCgVzY29wZRgCIAEoDjIgLnN3aXRjaHlhcmQuY29uZmlnLnYxLkJlbmNoU2NvcGUSMQoGcmVhc29uGAMgASgOMiEuc3dpdGNoeWFyZC5ldmVudHMudjEuQmVuY2hSZWFzb24SDQoFZ3JvdXAYBCABKAkSKQoFdW50aWwYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCXJlbWFpbmluZxgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIpCgVzaW5jZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYCCABKAkSEgoKcmFtcF9zdGVwcxgJIAEoDSJ7CgpCZW5jaEV2ZW50Eg4KBnNvdXJjZRgBIAEoCRIrCgdzZW50X2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgZzY29wZXMYAyADKAsyIC5zd2l0Y2h5YXJkLmV2ZW50cy52MS5TY29wZVN0YXRlIuwCCgpTY29wZVN0YXRlEgsKA2tleRgBIAEoCRIrCgZwb2xpY3kYAiABKAsyGy5zd2l0Y2h5YXJkLmV2ZW50cy52MS5CZW5jaBIrCgZtYW51YWwYAyABKAsyGy5zd2l0Y2h5YXJkLmV2ZW50cy52MS5CZW5jaBI1ChFwb2xpY3lfY2xlYXJlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNQoRbWFudWFsX2NsZWFyZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCndyaXR0ZW5fYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KBXByb2JlGAcgASgLMiAuc3dpdGNoeWFyZC5ldmVudHMudjEuUHJvYmVMZWFzZRIoCgRyYW1wGAggASgLMhouc3dpdGNoeWFyZC5ldmVudHMudjEuUmFtcCJHCgpQcm9iZUxlYXNlEg4KBnJvdXRlchgBIAEoCRIpCgV1bnRpbBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAieQoEUmFtcBIoCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgVzaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc3RlcHMYAyABKA0SDQoFZ3JvdXAYBCABKAkiSgoRUHJvdmlkZXJSZWFkaW5lc3MSEQoJZm9yd2FyZGVyGAEgASgJEhEKCW5vdF9yZWFkeRgCIAMoCRIPCgdsZWF2aW5nGAMgASgIIjEKDlJvdXRlclByZXNlbmNlEg4KBnJvdXRlchgBIAEoCRIPCgdsZWF2aW5nGAIgASgIInoKCkxvYWRSZXBvcnQSEAoIcmVwb3J0ZXIYASABKAkSEAoIc2VxdWVuY2UYAiABKAQSNwoLZGVwbG95bWVudHMYAyADKAsyIi5zd2l0Y2h5YXJkLmV2ZW50cy52MS5SZXBvcnRlZExvYWQSDwoHbGVhdmluZxgEIAEoCCK5AQoMUmVwb3J0ZWRMb2FkEgwKBGxvYWQYASABKAkSEQoJaW5fZmxpZ2h0GAIgASgNEg4KBm1pbnV0ZRgDIAEoDRIQCghyZXF1ZXN0cxgEIAEoBBIOCgZ0b2tlbnMYBSABKAQSEAoIbWVhc3VyZWQYBiABKA0SFgoOZmlyc3RfdG9rZW5fbXMYByABKAESFwoPc3RyZWFtZWRfdG9rZW5zGAggASgEEhMKC3N0cmVhbWVkX21zGAkgASgBIj4KClVzYWdlQmF0Y2gSMAoGZXZlbnRzGAEgAygLMiAuc3dpdGNoeWFyZC5ldmVudHMudjEuVXNhZ2VFdmVudCLCAQoKVXNhZ2VFdmVudBISCgpyZXF1ZXN0X2lkGAEgASgJEg0KBWdyb3VwGAIgASgJEhIKCmRlcGxveW1lbnQYAyABKAkSCwoDa2V5GAQgASgJEgwKBHRlYW0YBSABKAkSDQoFbW9kZWwYBiABKAkSLwoFdXNhZ2UYByABKAsyIC5zd2l0Y2h5YXJkLmV2ZW50cy52MS5Ub2tlblVzYWdlEhUKCGNvc3RfdXNkGAggASgBSACIAQFCCwoJX2Nvc3RfdXNkIk4KClRva2VuVXNhZ2USDQoFaW5wdXQYASABKAQSDgoGb3V0cHV0GAIgASgEEg4KBmNhY2hlZBgDIAEoBBIRCglyZWFzb25pbmcYBCABKAQqvgEKC0JlbmNoUmVhc29uEhwKGEJFTkNIX1JFQVNPTl9VTlNQRUNJRklFRBAAEhkKFUJFTkNIX1JFQVNPTl9GQUlMVVJFUxABEh0KGUJFTkNIX1JFQVNPTl9SQVRFX0xJTUlURUQQAhIgChxCRU5DSF9SRUFTT05fUVVPVEFfRVhIQVVTVEVEEAMSHAoYQkVOQ0hfUkVBU09OX1JFVFJZX0FGVEVSEAQSFwoTQkVOQ0hfUkVBU09OX01BTlVBTBAFYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_switchyard_config_v1_policy]);
 
 /**
  * Outcome is how one attempt ended. Times on the request path are whole milliseconds rather than Durations and
@@ -233,6 +233,13 @@ export type Bench = Message<"switchyard.events.v1.Bench"> & {
    * @generated from field: string by = 8;
    */
   by: string;
+
+  /**
+   * Steps in which traffic returns when it ends; 0: at once.
+   *
+   * @generated from field: uint32 ramp_steps = 9;
+   */
+  rampSteps: number;
 };
 
 /**
@@ -325,6 +332,20 @@ export type ScopeState = Message<"switchyard.events.v1.ScopeState"> & {
    * @generated from field: google.protobuf.Timestamp written_at = 6;
    */
   writtenAt?: Timestamp | undefined;
+
+  /**
+   * Who may probe what policies made (B4).
+   *
+   * @generated from field: switchyard.events.v1.ProbeLease probe = 7;
+   */
+  probe?: ProbeLease | undefined;
+
+  /**
+   * How traffic returns after the policy's last bench.
+   *
+   * @generated from field: switchyard.events.v1.Ramp ramp = 8;
+   */
+  ramp?: Ramp | undefined;
 };
 
 /**
@@ -333,6 +354,76 @@ export type ScopeState = Message<"switchyard.events.v1.ScopeState"> & {
  */
 export const ScopeStateSchema: GenMessage<ScopeState> = /*@__PURE__*/
   messageDesc(file_switchyard_events_v1_events, 5);
+
+/**
+ * ProbeLease names the router that may probe a bench, one probe at a time (B4).
+ *
+ * @generated from message switchyard.events.v1.ProbeLease
+ */
+export type ProbeLease = Message<"switchyard.events.v1.ProbeLease"> & {
+  /**
+   * Name of the router.
+   *
+   * @generated from field: string router = 1;
+   */
+  router: string;
+
+  /**
+   * How long, unless it is named again.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 2;
+   */
+  until?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message switchyard.events.v1.ProbeLease.
+ * Use `create(ProbeLeaseSchema)` to create a new message.
+ */
+export const ProbeLeaseSchema: GenMessage<ProbeLease> = /*@__PURE__*/
+  messageDesc(file_switchyard_events_v1_events, 6);
+
+/**
+ * Ramp is traffic that returns in steps after a bench.
+ *
+ * @generated from message switchyard.events.v1.Ramp
+ */
+export type Ramp = Message<"switchyard.events.v1.Ramp"> & {
+  /**
+   * When the first step began.
+   *
+   * @generated from field: google.protobuf.Timestamp from = 1;
+   */
+  from?: Timestamp | undefined;
+
+  /**
+   * When the bench before it began, or when a probe ended it.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 2;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Steps after which all traffic is back.
+   *
+   * @generated from field: uint32 steps = 3;
+   */
+  steps: number;
+
+  /**
+   * `project/name` of the group whose policy made the bench before it.
+   *
+   * @generated from field: string group = 4;
+   */
+  group: string;
+};
+
+/**
+ * Describes the message switchyard.events.v1.Ramp.
+ * Use `create(RampSchema)` to create a new message.
+ */
+export const RampSchema: GenMessage<Ramp> = /*@__PURE__*/
+  messageDesc(file_switchyard_events_v1_events, 7);
 
 /**
  * ProviderReadiness travels on `switchyard.v1.ready.>`: which providers a forwarder has credentials for (R10).
@@ -367,7 +458,155 @@ export type ProviderReadiness = Message<"switchyard.events.v1.ProviderReadiness"
  * Use `create(ProviderReadinessSchema)` to create a new message.
  */
 export const ProviderReadinessSchema: GenMessage<ProviderReadiness> = /*@__PURE__*/
-  messageDesc(file_switchyard_events_v1_events, 6);
+  messageDesc(file_switchyard_events_v1_events, 8);
+
+/**
+ * RouterPresence travels on `switchyard.v1.router.>`: who decides.
+ *
+ * @generated from message switchyard.events.v1.RouterPresence
+ */
+export type RouterPresence = Message<"switchyard.events.v1.RouterPresence"> & {
+  /**
+   * Name of the router.
+   *
+   * @generated from field: string router = 1;
+   */
+  router: string;
+
+  /**
+   * Whether it is leaving.
+   *
+   * @generated from field: bool leaving = 2;
+   */
+  leaving: boolean;
+};
+
+/**
+ * Describes the message switchyard.events.v1.RouterPresence.
+ * Use `create(RouterPresenceSchema)` to create a new message.
+ */
+export const RouterPresenceSchema: GenMessage<RouterPresence> = /*@__PURE__*/
+  messageDesc(file_switchyard_events_v1_events, 9);
+
+/**
+ * LoadReport travels on `switchyard.v1.load.>`: what a forwarder knows of its own calls. What is in flight and counted in
+ * the minute are totals, so a lost or repeated report leaves no trace; what was measured counts once, by `sequence`.
+ *
+ * @generated from message switchyard.events.v1.LoadReport
+ */
+export type LoadReport = Message<"switchyard.events.v1.LoadReport"> & {
+  /**
+   * Unique for each start of a forwarder.
+   *
+   * @generated from field: string reporter = 1;
+   */
+  reporter: string;
+
+  /**
+   * Grows by one with each report.
+   *
+   * @generated from field: uint64 sequence = 2;
+   */
+  sequence: bigint;
+
+  /**
+   * Every provider's model with something in flight or counted this minute; those not named have nothing in flight.
+   *
+   * @generated from field: repeated switchyard.events.v1.ReportedLoad deployments = 3;
+   */
+  deployments: ReportedLoad[];
+
+  /**
+   * The forwarder has left: nothing of it is in flight.
+   *
+   * @generated from field: bool leaving = 4;
+   */
+  leaving: boolean;
+};
+
+/**
+ * Describes the message switchyard.events.v1.LoadReport.
+ * Use `create(LoadReportSchema)` to create a new message.
+ */
+export const LoadReportSchema: GenMessage<LoadReport> = /*@__PURE__*/
+  messageDesc(file_switchyard_events_v1_events, 10);
+
+/**
+ * ReportedLoad is a forwarder's calls to one provider's model.
+ *
+ * @generated from message switchyard.events.v1.ReportedLoad
+ */
+export type ReportedLoad = Message<"switchyard.events.v1.ReportedLoad"> & {
+  /**
+   * Scope key of the provider's model.
+   *
+   * @generated from field: string load = 1;
+   */
+  load: string;
+
+  /**
+   * Attempts that were decided and have not ended.
+   *
+   * @generated from field: uint32 in_flight = 2;
+   */
+  inFlight: number;
+
+  /**
+   * Minute since the Unix epoch that the next two are of.
+   *
+   * @generated from field: uint32 minute = 3;
+   */
+  minute: number;
+
+  /**
+   * Attempts begun in it.
+   *
+   * @generated from field: uint64 requests = 4;
+   */
+  requests: bigint;
+
+  /**
+   * Tokens of answers that ended in it, and estimates of those in flight.
+   *
+   * @generated from field: uint64 tokens = 5;
+   */
+  tokens: bigint;
+
+  /**
+   * Attempts since the last report that went well.
+   *
+   * @generated from field: uint32 measured = 6;
+   */
+  measured: number;
+
+  /**
+   * Sum of their times to response headers or first token.
+   *
+   * @generated from field: double first_token_ms = 7;
+   */
+  firstTokenMs: number;
+
+  /**
+   * Tokens after the first of streams that ended since the last report.
+   *
+   * @generated from field: uint64 streamed_tokens = 8;
+   */
+  streamedTokens: bigint;
+
+  /**
+   * Time that those took.
+   *
+   * @generated from field: double streamed_ms = 9;
+   */
+  streamedMs: number;
+};
+
+/**
+ * Describes the message switchyard.events.v1.ReportedLoad.
+ * Use `create(ReportedLoadSchema)` to create a new message.
+ */
+export const ReportedLoadSchema: GenMessage<ReportedLoad> = /*@__PURE__*/
+  messageDesc(file_switchyard_events_v1_events, 11);
 
 /**
  * UsageBatch travels on `switchyard.v1.usage.>`: what was used since the last batch.
@@ -388,7 +627,7 @@ export type UsageBatch = Message<"switchyard.events.v1.UsageBatch"> & {
  * Use `create(UsageBatchSchema)` to create a new message.
  */
 export const UsageBatchSchema: GenMessage<UsageBatch> = /*@__PURE__*/
-  messageDesc(file_switchyard_events_v1_events, 7);
+  messageDesc(file_switchyard_events_v1_events, 12);
 
 /**
  * UsageEvent is the tokens and the spend of one request.
@@ -458,7 +697,7 @@ export type UsageEvent = Message<"switchyard.events.v1.UsageEvent"> & {
  * Use `create(UsageEventSchema)` to create a new message.
  */
 export const UsageEventSchema: GenMessage<UsageEvent> = /*@__PURE__*/
-  messageDesc(file_switchyard_events_v1_events, 8);
+  messageDesc(file_switchyard_events_v1_events, 13);
 
 /**
  * TokenUsage counts tokens.
@@ -500,7 +739,7 @@ export type TokenUsage = Message<"switchyard.events.v1.TokenUsage"> & {
  * Use `create(TokenUsageSchema)` to create a new message.
  */
 export const TokenUsageSchema: GenMessage<TokenUsage> = /*@__PURE__*/
-  messageDesc(file_switchyard_events_v1_events, 9);
+  messageDesc(file_switchyard_events_v1_events, 14);
 
 /**
  * BenchReason is why something is benched.

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file switchyard/routing/v1/routing_service.proto.
  */
 export const file_switchyard_routing_v1_routing_service: GenFile = /*@__PURE__*/
-  fileDesc("Citzd2l0Y2h5YXJkL3JvdXRpbmcvdjEvcm91dGluZ19zZXJ2aWNlLnByb3RvEhVzd2l0Y2h5YXJkLnJvdXRpbmcudjEijQIKDFJlcXVlc3RGYWN0cxIUCgJpZBgBIAEoCUIIukgFcgMYgAESMAoIZW5kcG9pbnQYAiABKA4yHi5zd2l0Y2h5YXJkLmNvbmZpZy52MS5FbmRwb2ludBIWCgRwYXRoGAMgASgJQgi6SAVyAxiAEBIXCgVtb2RlbBgEIAEoCUIIukgFcgMYgCASDgoGc3RyZWFtGAUgASgIEhIKCmJvZHlfYnl0ZXMYBiABKAQSIgoQb3duX2tleV9wcm92aWRlchgHIAEoCUIIukgFcgMYgAESEgoKZWxhcHNlZF9tcxgIIAEoBBIYCgtkZWFkbGluZV9tcxgJIAEoBEgAiAEBQg4KDF9kZWFkbGluZV9tcyLvAQoNRGVjaWRlUmVxdWVzdBI6CgVmYWN0cxgBIAEoCzIjLnN3aXRjaHlhcmQucm91dGluZy52MS5SZXF1ZXN0RmFjdHNCBrpIA8gBARIfCgxjb250aW51YXRpb24YAiABKAxCCbpIBnoEGICABBI0CgZmYWlsZWQYAyABKAsyJC5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuRmFpbGVkQXR0ZW1wdBI6CghvdXRjb21lcxgEIAMoCzIdLnN3aXRjaHlhcmQuZXZlbnRzLnYxLk91dGNvbWVCCbpIBpIBAxCAAhIPCgdleHBsYWluGAUgASgIIqEBCg1GYWlsZWRBdHRlbXB0EjsKBWVycm9yGAEgASgOMiAuc3dpdGNoeWFyZC5jb25maWcudjEuRXJyb3JDbGFzc0IKukgHggEEEAEgABIOCgZzdGF0dXMYAiABKA0SGwoOcmV0cnlfYWZ0ZXJfbXMYAyABKARIAIgBARITCgtkdXJhdGlvbl9tcxgEIAEoBEIRCg9fcmV0cnlfYWZ0ZXJfbXMioAIKDkRlY2lkZVJlc3BvbnNlEjEKB2F0dGVtcHQYASABKAsyHi5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuQXR0ZW1wdEgAEjEKB3JlZnVzYWwYAiABKAsyHi5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuUmVmdXNhbEgAEhQKDGNvbnRpbnVhdGlvbhgDIAEoDBIUCgxsYXN0X291dGNvbWUYBCABKAkSFwoPY29uZmlnX3JldmlzaW9uGAUgASgEEjcKC2V4cGxhbmF0aW9uGAYgASgLMiIuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLkV4cGxhbmF0aW9uEhAKCGtleV9uYW1lGAcgASgJEgwKBHRlYW0YCCABKAlCCgoIZGVjaXNpb24iqwMKB0F0dGVtcHQSEwoLZGVjaXNpb25faWQYASABKAkSDQoFZ3JvdXAYAiABKAkSDwoHcHJvamVjdBgDIAEoCRISCgpkZXBsb3ltZW50GAQgASgJEhAKCHByb3ZpZGVyGAUgASgJEg0KBW1vZGVsGAYgASgJEhAKCGRlbGF5X21zGAcgASgEEhIKCnRpbWVvdXRfbXMYCCABKAQSGgoSY29ubmVjdF90aW1lb3V0X21zGAkgASgEEh4KFmZpcnN0X3Rva2VuX3RpbWVvdXRfbXMYCiABKAQSHgoWc3RyZWFtX2lkbGVfdGltZW91dF9tcxgLIAEoBBIbChN0aW1lb3V0X2NvdmVyc19ib2R5GAwgASgIEhMKC2xhc3RfcmVzb3J0GA0gASgIEhUKDWZhbGxiYWNrX2tpbmQYDiABKAkSDAoEbmV4dBgPIAEoCRIMCgRzdGVwGBAgASgJEioKBXByaWNlGBEgASgLMhsuc3dpdGNoeWFyZC5jb25maWcudjEuUHJpY2USEAoIc3RyYXRlZ3kYEiABKAkSEQoJZ3JvdXBfa2V5GBMgASgJInsKB1JlZnVzYWwSDgoGc3RhdHVzGAEgASgNEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCRIbCg5yZXRyeV9hZnRlcl9tcxgEIAEoBEgAiAEBEhEKCWV4aGF1c3RlZBgFIAEoCEIRCg9fcmV0cnlfYWZ0ZXJfbXMi0QEKC0V4cGxhbmF0aW9uEhMKC2RlY2lzaW9uX2lkGAEgASgJEhcKD2NvbmZpZ19yZXZpc2lvbhgCIAEoBBIWCg5oZWFsdGhfdmVyc2lvbhgDIAEoBBIMCgRzZWVkGAQgASgNEjcKBmdyb3VwcxgFIAMoCzInLnN3aXRjaHlhcmQucm91dGluZy52MS5Hcm91cEV4cGxhbmF0aW9uEjUKBXN0ZXBzGAYgAygLMiYuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLlN0ZXBFeHBsYW5hdGlvbiKQAQoQR3JvdXBFeHBsYW5hdGlvbhINCgVncm91cBgBIAEoCRIQCghzdHJhdGVneRgCIAEoCRIRCgRkcmF3GAMgASgBSACIAQESPwoKY2FuZGlkYXRlcxgEIAMoCzIrLnN3aXRjaHlhcmQucm91dGluZy52MS5DYW5kaWRhdGVFeHBsYW5hdGlvbkIHCgVfZHJhdyJnChRDYW5kaWRhdGVFeHBsYW5hdGlvbhISCgpkZXBsb3ltZW50GAEgASgJEg8KB3ZlcmRpY3QYAiABKAkSDAoEcnVsZRgDIAEoCRISCgVzY29yZRgEIAEoAUgAiAEBQggKBl9zY29yZSItCg9TdGVwRXhwbGFuYXRpb24SDAoEcnVsZRgBIAEoCRIMCgR0ZXh0GAIgASgJImgKDkV4cGxhaW5SZXF1ZXN0EjoKBWZhY3RzGAEgASgLMiMuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLlJlcXVlc3RGYWN0c0IGukgDyAEBEhEKBHNlZWQYAiABKA1IAIgBAUIHCgVfc2VlZCJKCg9FeHBsYWluUmVzcG9uc2USNwoIZGVjaXNpb24YASABKAsyJS5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuRGVjaWRlUmVzcG9uc2UiEwoRTGlzdEdyb3Vwc1JlcXVlc3QiSQoSTGlzdEdyb3Vwc1Jlc3BvbnNlEjMKBmdyb3VwcxgBIAMoCzIjLnN3aXRjaHlhcmQucm91dGluZy52MS5Hcm91cFN1bW1hcnkiLQoMR3JvdXBTdW1tYXJ5EgwKBG5hbWUYASABKAkSDwoHcHJvamVjdBgCIAEoCTKkAgoOUm91dGluZ1NlcnZpY2USVQoGRGVjaWRlEiQuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLkRlY2lkZVJlcXVlc3QaJS5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuRGVjaWRlUmVzcG9uc2USWAoHRXhwbGFpbhIlLnN3aXRjaHlhcmQucm91dGluZy52MS5FeHBsYWluUmVxdWVzdBomLnN3aXRjaHlhcmQucm91dGluZy52MS5FeHBsYWluUmVzcG9uc2USYQoKTGlzdEdyb3VwcxIoLnN3aXRjaHlhcmQucm91dGluZy52MS5MaXN0R3JvdXBzUmVxdWVzdBopLnN3aXRjaHlhcmQucm91dGluZy52MS5MaXN0R3JvdXBzUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_switchyard_config_v1_config, file_switchyard_config_v1_policy, file_switchyard_events_v1_events]);
+  fileDesc("Citzd2l0Y2h5YXJkL3JvdXRpbmcvdjEvcm91dGluZ19zZXJ2aWNlLnByb3RvEhVzd2l0Y2h5YXJkLnJvdXRpbmcudjEiqAMKDFJlcXVlc3RGYWN0cxIUCgJpZBgBIAEoCUIIukgFcgMYgAESMAoIZW5kcG9pbnQYAiABKA4yHi5zd2l0Y2h5YXJkLmNvbmZpZy52MS5FbmRwb2ludBIWCgRwYXRoGAMgASgJQgi6SAVyAxiAEBIXCgVtb2RlbBgEIAEoCUIIukgFcgMYgCASDgoGc3RyZWFtGAUgASgIEhIKCmJvZHlfYnl0ZXMYBiABKAQSIgoQb3duX2tleV9wcm92aWRlchgHIAEoCUIIukgFcgMYgAESEgoKZWxhcHNlZF9tcxgIIAEoBBIYCgtkZWFkbGluZV9tcxgJIAEoBEgAiAEBEhkKDGlucHV0X3Rva2VucxgKIAEoBEgBiAEBEh4KEW1heF9vdXRwdXRfdG9rZW5zGAsgASgESAKIAQESNwoIYWZmaW5pdHkYDCABKAsyJS5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuQWZmaW5pdHlIYXNoZXNCDgoMX2RlYWRsaW5lX21zQg8KDV9pbnB1dF90b2tlbnNCFAoSX21heF9vdXRwdXRfdG9rZW5zIvEBCg5BZmZpbml0eUhhc2hlcxIUCgdzZXNzaW9uGAEgASgHSACIAQESGQoMY29udmVyc2F0aW9uGAIgASgHSAGIAQESXQoLZXhwcmVzc2lvbnMYAyADKAsyNi5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuQWZmaW5pdHlIYXNoZXMuRXhwcmVzc2lvbnNFbnRyeUIQukgNmgEKEIAIIgVyAyiACBoyChBFeHByZXNzaW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBzoCOAFCCgoIX3Nlc3Npb25CDwoNX2NvbnZlcnNhdGlvbiKLAgoNRGVjaWRlUmVxdWVzdBI6CgVmYWN0cxgBIAEoCzIjLnN3aXRjaHlhcmQucm91dGluZy52MS5SZXF1ZXN0RmFjdHNCBrpIA8gBARIfCgxjb250aW51YXRpb24YAiABKAxCCbpIBnoEGICABBI0CgZmYWlsZWQYAyABKAsyJC5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuRmFpbGVkQXR0ZW1wdBI6CghvdXRjb21lcxgEIAMoCzIdLnN3aXRjaHlhcmQuZXZlbnRzLnYxLk91dGNvbWVCCbpIBpIBAxCAAhIPCgdleHBsYWluGAUgASgIEhoKCHJlcG9ydGVyGAYgASgJQgi6SAVyAxiAASKhAQoNRmFpbGVkQXR0ZW1wdBI7CgVlcnJvchgBIAEoDjIgLnN3aXRjaHlhcmQuY29uZmlnLnYxLkVycm9yQ2xhc3NCCrpIB4IBBBABIAASDgoGc3RhdHVzGAIgASgNEhsKDnJldHJ5X2FmdGVyX21zGAMgASgESACIAQESEwoLZHVyYXRpb25fbXMYBCABKARCEQoPX3JldHJ5X2FmdGVyX21zIqACCg5EZWNpZGVSZXNwb25zZRIxCgdhdHRlbXB0GAEgASgLMh4uc3dpdGNoeWFyZC5yb3V0aW5nLnYxLkF0dGVtcHRIABIxCgdyZWZ1c2FsGAIgASgLMh4uc3dpdGNoeWFyZC5yb3V0aW5nLnYxLlJlZnVzYWxIABIUCgxjb250aW51YXRpb24YAyABKAwSFAoMbGFzdF9vdXRjb21lGAQgASgJEhcKD2NvbmZpZ19yZXZpc2lvbhgFIAEoBBI3CgtleHBsYW5hdGlvbhgGIAEoCzIiLnN3aXRjaHlhcmQucm91dGluZy52MS5FeHBsYW5hdGlvbhIQCghrZXlfbmFtZRgHIAEoCRIMCgR0ZWFtGAggASgJQgoKCGRlY2lzaW9uIuMDCgdBdHRlbXB0EhMKC2RlY2lzaW9uX2lkGAEgASgJEg0KBWdyb3VwGAIgASgJEg8KB3Byb2plY3QYAyABKAkSEgoKZGVwbG95bWVudBgEIAEoCRIQCghwcm92aWRlchgFIAEoCRINCgVtb2RlbBgGIAEoCRIQCghkZWxheV9tcxgHIAEoBBISCgp0aW1lb3V0X21zGAggASgEEhoKEmNvbm5lY3RfdGltZW91dF9tcxgJIAEoBBIeChZmaXJzdF90b2tlbl90aW1lb3V0X21zGAogASgEEh4KFnN0cmVhbV9pZGxlX3RpbWVvdXRfbXMYCyABKAQSGwoTdGltZW91dF9jb3ZlcnNfYm9keRgMIAEoCBITCgtsYXN0X3Jlc29ydBgNIAEoCBIVCg1mYWxsYmFja19raW5kGA4gASgJEgwKBG5leHQYDyABKAkSDAoEc3RlcBgQIAEoCRIqCgVwcmljZRgRIAEoCzIbLnN3aXRjaHlhcmQuY29uZmlnLnYxLlByaWNlEhAKCHN0cmF0ZWd5GBIgASgJEhEKCWdyb3VwX2tleRgTIAEoCRINCgVwcm9iZRgUIAEoCBIQCghhZmZpbml0eRgVIAEoCRIVCg1jb3VudHNfdG9rZW5zGBYgASgIInsKB1JlZnVzYWwSDgoGc3RhdHVzGAEgASgNEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCRIbCg5yZXRyeV9hZnRlcl9tcxgEIAEoBEgAiAEBEhEKCWV4aGF1c3RlZBgFIAEoCEIRCg9fcmV0cnlfYWZ0ZXJfbXMi0QEKC0V4cGxhbmF0aW9uEhMKC2RlY2lzaW9uX2lkGAEgASgJEhcKD2NvbmZpZ19yZXZpc2lvbhgCIAEoBBIWCg5oZWFsdGhfdmVyc2lvbhgDIAEoBBIMCgRzZWVkGAQgASgNEjcKBmdyb3VwcxgFIAMoCzInLnN3aXRjaHlhcmQucm91dGluZy52MS5Hcm91cEV4cGxhbmF0aW9uEjUKBXN0ZXBzGAYgAygLMiYuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLlN0ZXBFeHBsYW5hdGlvbiKQAQoQR3JvdXBFeHBsYW5hdGlvbhINCgVncm91cBgBIAEoCRIQCghzdHJhdGVneRgCIAEoCRIRCgRkcmF3GAMgASgBSACIAQESPwoKY2FuZGlkYXRlcxgEIAMoCzIrLnN3aXRjaHlhcmQucm91dGluZy52MS5DYW5kaWRhdGVFeHBsYW5hdGlvbkIHCgVfZHJhdyJnChRDYW5kaWRhdGVFeHBsYW5hdGlvbhISCgpkZXBsb3ltZW50GAEgASgJEg8KB3ZlcmRpY3QYAiABKAkSDAoEcnVsZRgDIAEoCRISCgVzY29yZRgEIAEoAUgAiAEBQggKBl9zY29yZSItCg9TdGVwRXhwbGFuYXRpb24SDAoEcnVsZRgBIAEoCRIMCgR0ZXh0GAIgASgJImgKDkV4cGxhaW5SZXF1ZXN0EjoKBWZhY3RzGAEgASgLMiMuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLlJlcXVlc3RGYWN0c0IGukgDyAEBEhEKBHNlZWQYAiABKA1IAIgBAUIHCgVfc2VlZCJKCg9FeHBsYWluUmVzcG9uc2USNwoIZGVjaXNpb24YASABKAsyJS5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuRGVjaWRlUmVzcG9uc2UiEwoRTGlzdEdyb3Vwc1JlcXVlc3QiSQoSTGlzdEdyb3Vwc1Jlc3BvbnNlEjMKBmdyb3VwcxgBIAMoCzIjLnN3aXRjaHlhcmQucm91dGluZy52MS5Hcm91cFN1bW1hcnkiLQoMR3JvdXBTdW1tYXJ5EgwKBG5hbWUYASABKAkSDwoHcHJvamVjdBgCIAEoCTKkAgoOUm91dGluZ1NlcnZpY2USVQoGRGVjaWRlEiQuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLkRlY2lkZVJlcXVlc3QaJS5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuRGVjaWRlUmVzcG9uc2USWAoHRXhwbGFpbhIlLnN3aXRjaHlhcmQucm91dGluZy52MS5FeHBsYWluUmVxdWVzdBomLnN3aXRjaHlhcmQucm91dGluZy52MS5FeHBsYWluUmVzcG9uc2USYQoKTGlzdEdyb3VwcxIoLnN3aXRjaHlhcmQucm91dGluZy52MS5MaXN0R3JvdXBzUmVxdWVzdBopLnN3aXRjaHlhcmQucm91dGluZy52MS5MaXN0R3JvdXBzUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_switchyard_config_v1_config, file_switchyard_config_v1_policy, file_switchyard_events_v1_events]);
 
 /**
  * RequestFacts are the few facts of a request that routing needs; never its text. Times on the request path are
@@ -88,6 +88,27 @@ export type RequestFacts = Message<"switchyard.routing.v1.RequestFacts"> & {
    * @generated from field: optional uint64 deadline_ms = 9;
    */
   deadlineMs?: bigint | undefined;
+
+  /**
+   * Input tokens, where somebody has counted them; a quarter of `body_bytes` when absent.
+   *
+   * @generated from field: optional uint64 input_tokens = 10;
+   */
+  inputTokens?: bigint | undefined;
+
+  /**
+   * The caller's own bound on output tokens.
+   *
+   * @generated from field: optional uint64 max_output_tokens = 11;
+   */
+  maxOutputTokens?: bigint | undefined;
+
+  /**
+   * Affinity keys of the request; never the keys themselves (F7).
+   *
+   * @generated from field: switchyard.routing.v1.AffinityHashes affinity = 12;
+   */
+  affinity?: AffinityHashes | undefined;
 };
 
 /**
@@ -96,6 +117,41 @@ export type RequestFacts = Message<"switchyard.routing.v1.RequestFacts"> & {
  */
 export const RequestFactsSchema: GenMessage<RequestFacts> = /*@__PURE__*/
   messageDesc(file_switchyard_routing_v1_routing_service, 0);
+
+/**
+ * AffinityHashes are hashes of the affinity keys that a request has; a key that is absent is one that it has not.
+ *
+ * @generated from message switchyard.routing.v1.AffinityHashes
+ */
+export type AffinityHashes = Message<"switchyard.routing.v1.AffinityHashes"> & {
+  /**
+   * Of the session that headers or body name (F3).
+   *
+   * @generated from field: optional fixed32 session = 1;
+   */
+  session?: number | undefined;
+
+  /**
+   * Of the text that opens the conversation (F4).
+   *
+   * @generated from field: optional fixed32 conversation = 2;
+   */
+  conversation?: number | undefined;
+
+  /**
+   * Of what expressions select in the request, by their source (F5).
+   *
+   * @generated from field: map<string, fixed32> expressions = 3;
+   */
+  expressions: { [key: string]: number };
+};
+
+/**
+ * Describes the message switchyard.routing.v1.AffinityHashes.
+ * Use `create(AffinityHashesSchema)` to create a new message.
+ */
+export const AffinityHashesSchema: GenMessage<AffinityHashes> = /*@__PURE__*/
+  messageDesc(file_switchyard_routing_v1_routing_service, 1);
 
 /**
  * DecideRequest asks for the first or the next attempt of a request.
@@ -137,6 +193,13 @@ export type DecideRequest = Message<"switchyard.routing.v1.DecideRequest"> & {
    * @generated from field: bool explain = 5;
    */
   explain: boolean;
+
+  /**
+   * Who will make the attempt and report it as load; empty for callers that report none.
+   *
+   * @generated from field: string reporter = 6;
+   */
+  reporter: string;
 };
 
 /**
@@ -144,7 +207,7 @@ export type DecideRequest = Message<"switchyard.routing.v1.DecideRequest"> & {
  * Use `create(DecideRequestSchema)` to create a new message.
  */
 export const DecideRequestSchema: GenMessage<DecideRequest> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 1);
+  messageDesc(file_switchyard_routing_v1_routing_service, 2);
 
 /**
  * FailedAttempt is how an attempt ended that did not serve the caller.
@@ -186,7 +249,7 @@ export type FailedAttempt = Message<"switchyard.routing.v1.FailedAttempt"> & {
  * Use `create(FailedAttemptSchema)` to create a new message.
  */
 export const FailedAttemptSchema: GenMessage<FailedAttempt> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 2);
+  messageDesc(file_switchyard_routing_v1_routing_service, 3);
 
 /**
  * DecideResponse is the decision.
@@ -265,7 +328,7 @@ export type DecideResponse = Message<"switchyard.routing.v1.DecideResponse"> & {
  * Use `create(DecideResponseSchema)` to create a new message.
  */
 export const DecideResponseSchema: GenMessage<DecideResponse> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 3);
+  messageDesc(file_switchyard_routing_v1_routing_service, 4);
 
 /**
  * Attempt says what to call, when, and within which times.
@@ -405,6 +468,27 @@ export type Attempt = Message<"switchyard.routing.v1.Attempt"> & {
    * @generated from field: string group_key = 19;
    */
   groupKey: string;
+
+  /**
+   * Whether this probes a benched deployment (B4); its outcome must come singly and at once.
+   *
+   * @generated from field: bool probe = 20;
+   */
+  probe: boolean;
+
+  /**
+   * What the affinity key was made of that placed it; empty where the strategy did (H4).
+   *
+   * @generated from field: string affinity = 21;
+   */
+  affinity: string;
+
+  /**
+   * Whether limits or the strategy go by the tokens that it uses.
+   *
+   * @generated from field: bool counts_tokens = 22;
+   */
+  countsTokens: boolean;
 };
 
 /**
@@ -412,7 +496,7 @@ export type Attempt = Message<"switchyard.routing.v1.Attempt"> & {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 4);
+  messageDesc(file_switchyard_routing_v1_routing_service, 5);
 
 /**
  * Refusal says with which status and code to refuse.
@@ -461,7 +545,7 @@ export type Refusal = Message<"switchyard.routing.v1.Refusal"> & {
  * Use `create(RefusalSchema)` to create a new message.
  */
 export const RefusalSchema: GenMessage<Refusal> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 5);
+  messageDesc(file_switchyard_routing_v1_routing_service, 6);
 
 /**
  * Explanation is why a decision came out as it did (R8).
@@ -517,7 +601,7 @@ export type Explanation = Message<"switchyard.routing.v1.Explanation"> & {
  * Use `create(ExplanationSchema)` to create a new message.
  */
 export const ExplanationSchema: GenMessage<Explanation> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 6);
+  messageDesc(file_switchyard_routing_v1_routing_service, 7);
 
 /**
  * GroupExplanation is what happened in one group.
@@ -559,7 +643,7 @@ export type GroupExplanation = Message<"switchyard.routing.v1.GroupExplanation">
  * Use `create(GroupExplanationSchema)` to create a new message.
  */
 export const GroupExplanationSchema: GenMessage<GroupExplanation> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 7);
+  messageDesc(file_switchyard_routing_v1_routing_service, 8);
 
 /**
  * CandidateExplanation is what happened to one deployment.
@@ -601,7 +685,7 @@ export type CandidateExplanation = Message<"switchyard.routing.v1.CandidateExpla
  * Use `create(CandidateExplanationSchema)` to create a new message.
  */
 export const CandidateExplanationSchema: GenMessage<CandidateExplanation> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 8);
+  messageDesc(file_switchyard_routing_v1_routing_service, 9);
 
 /**
  * StepExplanation is one step of the decision.
@@ -629,7 +713,7 @@ export type StepExplanation = Message<"switchyard.routing.v1.StepExplanation"> &
  * Use `create(StepExplanationSchema)` to create a new message.
  */
 export const StepExplanationSchema: GenMessage<StepExplanation> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 9);
+  messageDesc(file_switchyard_routing_v1_routing_service, 10);
 
 /**
  * ExplainRequest asks how a request would be decided.
@@ -657,7 +741,7 @@ export type ExplainRequest = Message<"switchyard.routing.v1.ExplainRequest"> & {
  * Use `create(ExplainRequestSchema)` to create a new message.
  */
 export const ExplainRequestSchema: GenMessage<ExplainRequest> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 10);
+  messageDesc(file_switchyard_routing_v1_routing_service, 11);
 
 /**
  * ExplainResponse is the decision and why.
@@ -678,7 +762,7 @@ export type ExplainResponse = Message<"switchyard.routing.v1.ExplainResponse"> &
  * Use `create(ExplainResponseSchema)` to create a new message.
  */
 export const ExplainResponseSchema: GenMessage<ExplainResponse> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 11);
+  messageDesc(file_switchyard_routing_v1_routing_service, 12);
 
 /**
  * ListGroupsRequest asks for the groups that the caller's key may call.
@@ -693,7 +777,7 @@ export type ListGroupsRequest = Message<"switchyard.routing.v1.ListGroupsRequest
  * Use `create(ListGroupsRequestSchema)` to create a new message.
  */
 export const ListGroupsRequestSchema: GenMessage<ListGroupsRequest> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 12);
+  messageDesc(file_switchyard_routing_v1_routing_service, 13);
 
 /**
  * ListGroupsResponse names them.
@@ -714,7 +798,7 @@ export type ListGroupsResponse = Message<"switchyard.routing.v1.ListGroupsRespon
  * Use `create(ListGroupsResponseSchema)` to create a new message.
  */
 export const ListGroupsResponseSchema: GenMessage<ListGroupsResponse> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 13);
+  messageDesc(file_switchyard_routing_v1_routing_service, 14);
 
 /**
  * GroupSummary is a group as callers see it.
@@ -742,7 +826,7 @@ export type GroupSummary = Message<"switchyard.routing.v1.GroupSummary"> & {
  * Use `create(GroupSummarySchema)` to create a new message.
  */
 export const GroupSummarySchema: GenMessage<GroupSummary> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 14);
+  messageDesc(file_switchyard_routing_v1_routing_service, 15);
 
 /**
  * RoutingService decides. It answers from memory and calls nobody.
