@@ -56,7 +56,6 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   "@opentelemetry/sdk-trace": ["packages/telemetry"],
   pino: ["packages/telemetry"],
   "prom-client": ["packages/telemetry"],
-  undici: ["packages/upstream", "packages/rpc"],
   yaml: ["packages/config"],
 };
 
