@@ -16,6 +16,7 @@ export type { TokenUsage } from "./dialects/usage.ts";
 export { type ProviderAnswer, type RecognisedError, recogniseError } from "./errors/recognise-error.ts";
 export { retryAfterMs } from "./errors/retry-after.ts";
 export { classOfStatus, reasonOfStatus } from "./errors/status-class.ts";
+export { secretParts } from "./families/aws-credential.ts";
 export {
   CAPABILITIES,
   type Capabilities,
@@ -24,8 +25,10 @@ export {
   FAMILY_NAMES,
   type FamilyName,
   isFamilyName,
+  reachOf,
 } from "./families/capabilities.ts";
 export {
+  type AwsSigning,
   type Family,
   FamilyError,
   type ProviderAccount,

@@ -51,13 +51,21 @@ function compileDeployment(deployment: DeploymentMessage, around: Surroundings):
     paused: deployment.paused,
     type: typeName(deployment.type) ?? typeName(around.message.type),
     price: deployment.price && { input: deployment.price.input, output: deployment.price.output },
-    ...accountReach(account),
+    limits: deployment.limits && {
+      rpm: perMinute(deployment.limits.rpm),
+      tpm: perMinute(deployment.limits.tpm),
+    },
+    ...accountReach(account, deployment.model),
     scopes: {
       deployment: deploymentScope(around.key, id),
       model: modelScope(account.name, deployment.model),
       provider: providerScope(account.name),
     },
   };
+}
+
+function perMinute(limit: bigint | undefined): number | undefined {
+  return limit === undefined ? undefined : Number(limit);
 }
 
 function typeName(type: TypeMessage): DeploymentType | undefined {

@@ -4,7 +4,7 @@ import type { Config, Provider } from "@switchyard/proto/config/v1/config";
 import { EndpointSchema } from "@switchyard/proto/config/v1/config";
 import { FamilySchema } from "@switchyard/proto/config/v1/family";
 import { shortName } from "../decode/schema-forms.ts";
-import { capabilities, isFamilyName } from "@switchyard/providers";
+import { capabilities, isFamilyName, reachOf } from "@switchyard/providers";
 import type { FamilyName, ProviderAccount as CallableAccount } from "@switchyard/providers";
 import { canonicalProvider } from "../validate/check.ts";
 import { credentialReference } from "./secret-source.ts";
@@ -19,7 +19,6 @@ export interface ProviderAccount extends CallableAccount {
   /** What the account serves, where it differs from its family. */
   readonly endpoints: readonly Endpoint[] | undefined;
   readonly storesResponses: boolean | undefined;
-  readonly region: string | undefined;
   readonly location: string | undefined;
 }
 
@@ -48,18 +47,24 @@ function readProvider(provider: Provider, family: FamilyName): ProviderAccount {
 }
 
 /**
- * What an account serves as it is, and what through a translation (R5), as far as this version can send it. An
- * account's own list replaces what its family serves; translations stay, since they end in what is listed.
+ * What an account serves for a model as it is, and what through a translation (R5), as far as this version can send it.
+ * An account's own list replaces what its family serves; translations stay, since they end in what is listed, or in
+ * an API of the family's own.
  */
-export function accountReach(account: ProviderAccount): {
+export function accountReach(
+  account: ProviderAccount,
+  model: string,
+): {
   readonly native: ReadonlySet<Endpoint>;
   readonly translated: ReadonlySet<Endpoint>;
 } {
-  const family = capabilities(account.family);
-  const isServed = (endpoint: Endpoint): boolean => family.served.includes(endpoint);
-  const native = new Set((account.endpoints ?? family.native).filter(isServed));
-  const ends = native.has("chat") || native.has("responses") || native.has("messages");
-  const through = family.translated.filter((endpoint) => ends && isServed(endpoint) && !native.has(endpoint));
+  const { served } = capabilities(account.family);
+  const reach = reachOf(account.family, model);
+  const isServed = (endpoint: Endpoint): boolean => served.includes(endpoint);
+  const native = new Set((account.endpoints ?? reach.native).filter(isServed));
+  const hasOwnApi = reach.native.length === 0;
+  const ends = hasOwnApi || native.has("chat") || native.has("responses") || native.has("messages");
+  const through = reach.translated.filter((endpoint) => ends && isServed(endpoint) && !native.has(endpoint));
   return { native, translated: new Set(through) };
 }
 

@@ -40,6 +40,19 @@ export const baseUrls: Check = (config) => {
   return faults;
 };
 
+const WITH_REGION: ReadonlySet<Family> = new Set<Family>([Family.BEDROCK, Family.BEDROCK_MANTLE]);
+
+/** AWS's addresses and signatures name a region. */
+export const regions: Check = (config) => {
+  const faults: Fault[] = [];
+  eachAt(config.providers, "providers", ({ family, region }, at) => {
+    if (!WITH_REGION.has(family) || /^[a-z]{2}(?:-[a-z]+)+-\d$/.test(region)) return;
+    const message = region === "" ? `is missing; family ${familyName(family)} needs one` : "is no AWS region";
+    faults.push({ path: `${at}.region`, message });
+  });
+  return faults;
+};
+
 /** A warning: an account lists an endpoint that this version cannot send to its family. */
 export const endpointsServed: Check = (config) => {
   const warnings: Fault[] = [];

@@ -14,13 +14,14 @@ import { fallbackLoops, knownFallbacks } from "./fallbacks.ts";
 import { distinctSecrets, keyReferences, knownProjects, pinnedKeys } from "./keys.ts";
 import { printableGroupNames, uniqueNames } from "./names.ts";
 import { notYet } from "./not-yet.ts";
-import { boundedTimes, expressions, risingRamps, stickyListTimes, strategiesServed } from "./policies.ts";
+import { boundedTimes, expressions, risingRamps, stickyListTimes } from "./policies.ts";
 import {
   baseUrls,
   endpointsServed,
   familiesServed,
   fieldsOfOtherFamilies,
   missingCredentials,
+  regions,
 } from "./providers.ts";
 import { listenAddresses, natsServers, openAccess, peerUrls } from "./runtime.ts";
 import { secretReferences } from "./secrets.ts";
@@ -47,12 +48,12 @@ const CHECKS: readonly Check[] = [
   printableGroupNames,
   familiesServed,
   baseUrls,
+  regions,
   secretReferences,
   deploymentCounts,
   knownProviders,
   listedOnce,
   percentTotals,
-  strategiesServed,
   expressions,
   stickyListTimes,
   risingRamps,

@@ -51,11 +51,12 @@ export const REFERENCES: readonly Row[] = [
     "groups[0].deployments[0].provider",
     'unknown provider "opnai" (did you mean "openai"?)',
   ],
+  ["bedrock without a region", provider({ family: "bedrock" }), "providers[0].region", "is missing"],
   [
-    "R11 family not served yet",
-    provider({ family: "bedrock" }),
-    "providers[0].family",
-    "available are openai, azure_openai, anthropic, openai_compatible",
+    "bedrock with an address for a region",
+    provider({ family: "bedrock_mantle", region: "evil.example/" }),
+    "providers[0].region",
+    "is no AWS region",
   ],
   [
     "strategy not served yet",

@@ -64,6 +64,17 @@ export function anthropicUsage(atStart: unknown, atEnd?: unknown): TokenUsage | 
   return { input, output, total: input + output, cached, reasoning, cacheWritten };
 }
 
+/** Reads the `usage` of Bedrock's Converse, which like Anthropic's counts beside the input what a cache gave and took. */
+export function converseUsage(value: unknown): TokenUsage | undefined {
+  const usage = fieldsOf(value);
+  return anthropicUsage({
+    input_tokens: usage["inputTokens"],
+    output_tokens: usage["outputTokens"],
+    cache_read_input_tokens: usage["cacheReadInputTokens"],
+    cache_creation_input_tokens: usage["cacheWriteInputTokens"],
+  });
+}
+
 function fieldsOf(value: unknown): Fields {
   return typeof value === "object" && value !== null ? (value as Fields) : {};
 }

@@ -43,17 +43,17 @@ export const CAPABILITIES = {
   },
   bedrock: {
     native: [],
-    translated: ["chat", "messages"],
+    translated: ["chat", "messages", "responses"],
     claude: undefined,
     storesResponses: false,
-    served: [],
+    served: ["chat", "messages", "responses"],
   },
   bedrock_mantle: {
     native: ["chat", "responses"],
     translated: ["messages"],
-    claude: { native: ["messages", "count_tokens"], translated: ["chat"] },
+    claude: { native: ["messages", "count_tokens"], translated: ["chat", "responses"] },
     storesResponses: true,
-    served: [],
+    served: ["chat", "responses", "messages", "count_tokens"],
   },
   vertex: {
     native: [],
@@ -99,4 +99,15 @@ export function capabilities(family: FamilyName): Capabilities {
 /** Whether a name is a family's. */
 export function isFamilyName(name: string): name is FamilyName {
   return Object.hasOwn(CAPABILITIES, name);
+}
+
+/** Whether a model is one of Anthropic's, by the name that any vendor gives it. */
+export function isClaude(model: string): boolean {
+  return /claude/iu.test(model);
+}
+
+/** What a family can do for one of its models. */
+export function reachOf(family: FamilyName, model: string): EndpointReach {
+  const all = capabilities(family);
+  return (isClaude(model) ? all.claude : undefined) ?? all;
 }

@@ -1,5 +1,7 @@
 import { family as anthropic } from "./anthropic/family.ts";
 import { family as azureOpenAi } from "./azure-openai/family.ts";
+import { family as bedrockMantle } from "./bedrock-mantle/family.ts";
+import { family as bedrock } from "./bedrock/family.ts";
 import type { FamilyName } from "./capabilities.ts";
 import type { Family } from "./family.ts";
 import { family as gemini } from "./gemini/family.ts";

@@ -3,6 +3,10 @@ import { decodeMessage, openMessagesStream } from "../dialects/anthropic/decoder
 import { encodeMessage, MessagesStreamEncoder } from "../dialects/anthropic/encoder.ts";
 import { readMessagesRequest } from "../dialects/anthropic/request-reader.ts";
 import { writeMessagesRequest } from "../dialects/anthropic/request-writer.ts";
+import { readConverseAnswer } from "../dialects/converse/answer.ts";
+import { decodeConverse } from "../dialects/converse/decoder.ts";
+import { writeConverseRequest } from "../dialects/converse/request-writer.ts";
+import { EVENT_STREAM_TYPE, openConverseStream } from "../dialects/converse/stream-decoder.ts";
 import { readChatAnswer } from "../dialects/openai/answer.ts";
 import { readGenerateAnswer } from "../dialects/gemini/answer.ts";
 import { decodeGenerated, openGenerateStream } from "../dialects/gemini/decoder.ts";
@@ -53,6 +57,13 @@ export const PROVIDER_FORMATS: Readonly<Partial<Record<Wire, ProviderFormat>>> =
     readAnswer: readMessagesAnswer,
     decodeAnswer: decodeMessage,
     openStream: openMessagesStream,
+  },
+  converse: {
+    streamType: EVENT_STREAM_TYPE,
+    writeRequest: writeConverseRequest,
+    readAnswer: readConverseAnswer,
+    decodeAnswer: decodeConverse,
+    openStream: openConverseStream,
   },
   generate_content: {
     streamType: SSE_TYPE,

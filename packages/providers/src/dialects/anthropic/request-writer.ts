@@ -57,7 +57,7 @@ export function writeMessagesRequest(request: NeutralRequest, target: Target): J
 }
 
 /** The API needs a bound; chat's callers often give none. This is the most that every model of the age can say. */
-function defaultMaxTokens(model: string): number {
+export function defaultMaxTokens(model: string): number {
   if (/claude-(?:2|instant|3-(?:opus|sonnet|haiku))/u.test(model)) return 4096;
   return /claude-3-5/u.test(model) ? 8192 : 32_000;
 }
