@@ -33,4 +33,10 @@ export class AttemptLog {
   header(current?: AttemptEntry): string {
     return formatAttemptsHeader(current === undefined ? this.entries : [...this.entries, current]);
   }
+
+  /** The same list for the trace, without messages: a provider's may quote the prompt (invariant 9). */
+  traced(current?: AttemptEntry): string {
+    const all = current === undefined ? this.entries : [...this.entries, current];
+    return formatAttemptsHeader(all.map((entry) => ({ ...entry, message: undefined })));
+  }
 }

@@ -28,15 +28,23 @@ export class AttemptScope {
   readonly #order: AttemptOrder;
   readonly #decidedAt: number;
   readonly #ownKey: boolean;
+  readonly #trace: { attemptEnded(end: AttemptEnd): void } | undefined;
   readonly #startedAt: number;
   readonly #inFlight: { dec(): void };
   #ended = false;
 
-  constructor(deps: ScopeDeps, order: AttemptOrder, decidedAt: number, ownKey: boolean) {
+  constructor(
+    deps: ScopeDeps,
+    order: AttemptOrder,
+    decidedAt: number,
+    ownKey: boolean,
+    trace?: { attemptEnded(end: AttemptEnd): void },
+  ) {
     this.#deps = deps;
     this.#order = order;
     this.#decidedAt = decidedAt;
     this.#ownKey = ownKey;
+    this.#trace = trace;
     this.#startedAt = deps.now();
     const gauge = deps.metrics.inFlight(order.group, order.deployment);
     gauge.inc();
@@ -48,9 +56,11 @@ export class AttemptScope {
     return Math.max(0, Math.round(this.#deps.now() - this.#startedAt));
   }
 
-  end({ error, status, retryAfterMs }: AttemptEnd): void {
+  end(end: AttemptEnd): void {
     if (this.#ended) return;
     this.#ended = true;
+    const { error, status, retryAfterMs } = end;
+    this.#trace?.attemptEnded(end);
     const { metrics, reporter, now } = this.#deps;
     const { decisionId, groupKey, group, deployment, lastResort } = this.#order;
     this.#inFlight.dec();

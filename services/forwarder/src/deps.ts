@@ -3,7 +3,7 @@ import type { ConfigFeed } from "@switchyard/cluster";
 import type { SecretSource } from "@switchyard/config";
 import type { RoutingService } from "@switchyard/proto/routing/v1/routing_service";
 import type { ServiceImpl } from "@switchyard/rpc";
-import type { Logger, Metrics } from "@switchyard/telemetry";
+import type { Logger, Metrics, Tracer } from "@switchyard/telemetry";
 import type { Upstream } from "@switchyard/upstream";
 
 /** What a forwarder is made of. */
@@ -17,6 +17,8 @@ export interface ForwarderDeps {
   readonly secrets: SecretSource;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Undefined where tracing is off. */
+  readonly tracer?: Tracer | undefined;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
 }

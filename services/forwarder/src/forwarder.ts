@@ -17,6 +17,7 @@ import { OutcomeReporter } from "./outcome-reporter.ts";
 import { readOwnKey } from "./own-key.ts";
 import { RequestRun } from "./request-run.ts";
 import type { RunDeps } from "./request-run.ts";
+import { traceRefusal } from "./request-trace.ts";
 
 export interface Forwarder {
   readonly inference: Pick<ServiceImpl<typeof InferenceService>, "infer">;
@@ -61,10 +62,12 @@ export function createForwarder(deps: ForwarderDeps): Forwarder {
 }
 
 /** A request that is refused before it runs has its log line too; path and text are the caller's, so they are left out. */
-function recordRefusal(deps: RunDeps, { requestId }: InferRequest, error: unknown): void {
+function recordRefusal(deps: RunDeps, request: InferRequest, error: unknown): void {
+  const { requestId } = request;
   const { status, code } = readFailure(error);
   deps.metrics.refusal(code).inc();
   deps.logger.info("request", { request: requestId, status, error: code });
+  if (deps.tracer !== undefined) traceRefusal(deps.tracer, request, status, code);
 }
 
 function infer(deps: RunDeps, request: InferRequest, sink: Sink<InferResponse>, call: Call): void {

@@ -1,7 +1,8 @@
 import type { Attempt as AttemptOrder, DecideResponse } from "@switchyard/proto/routing/v1/routing_service";
 import type { Logger, Metrics } from "@switchyard/telemetry";
-import type { AttemptLog } from "./attempt-log.ts";
+import type { AttemptEntry, AttemptLog } from "./attempt-log.ts";
 import type { RunRequest } from "./request-run.ts";
+import type { RequestTrace } from "./request-trace.ts";
 
 export interface RecordDeps {
   readonly metrics: Metrics;
@@ -25,9 +26,14 @@ export interface RequestRecord {
   readonly error: string | undefined;
   /** In our own words: a provider's may quote the prompt. */
   readonly reason: string | undefined;
+  /** The code of a refusal; `all_deployments_failed` by E7. */
+  readonly refusal: string | undefined;
+  /** The attempt that served. */
+  readonly served: AttemptEntry | undefined;
+  readonly trace: RequestTrace | undefined;
 }
 
-/** Counts a request and writes its one log line (H4). */
+/** Counts a request, writes its one log line and ends its trace (H4). */
 export function recordRequest(deps: RecordDeps, record: RequestRecord): void {
   const { request, decided, order, log, firstByteAt } = record;
   const { endpoint, stream } = request.facts;
@@ -54,4 +60,5 @@ export function recordRequest(deps: RecordDeps, record: RequestRecord): void {
     error: record.error,
     reason: record.reason,
   });
+  record.trace?.end(record);
 }

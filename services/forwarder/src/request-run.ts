@@ -19,6 +19,7 @@ import { Attempt } from "./attempt.ts";
 import type { AttemptListener, ServedFacts } from "./attempt.ts";
 import type { AttemptFailure } from "./attempt-failure.ts";
 import { AttemptLog } from "./attempt-log.ts";
+import type { AttemptEntry } from "./attempt-log.ts";
 import { AttemptScope, UNJUDGED } from "./attempt-scope.ts";
 import { errorEvent, servedHeaders } from "./answers.ts";
 import { statusOfClass } from "./class-status.ts";
@@ -33,6 +34,7 @@ import type { OwnKey } from "./own-key.ts";
 import { chunkPart, headPart, headerText, trailerPart } from "./parts.ts";
 import { planAttempt } from "./plan.ts";
 import { recordRequest } from "./request-record.ts";
+import { ALL_FAILED, isCallersOwn, RequestTrace } from "./request-trace.ts";
 
 /** What every run of a forwarder shares. */
 export interface RunDeps extends ForwarderDeps {
@@ -62,6 +64,7 @@ export class RequestRun implements AttemptListener, DecisionListener {
   readonly #call: Call;
   readonly #decision: DecisionStep;
   readonly #log = new AttemptLog();
+  readonly #trace: RequestTrace | undefined;
   readonly #onCancel = (): void => this.#cancelled();
   #order: AttemptOrder | undefined;
   #attempt: Attempt | undefined;
@@ -73,6 +76,7 @@ export class RequestRun implements AttemptListener, DecisionListener {
   #answered: AttemptFailure | undefined;
   #delay: NodeJS.Timeout | undefined;
   #translated = false;
+  #served: AttemptEntry | undefined;
   #firstByteAt = 0;
   #status = 0;
   #over = false;
@@ -83,6 +87,7 @@ export class RequestRun implements AttemptListener, DecisionListener {
     this.#sink = sink;
     this.#call = call;
     this.#decision = new DecisionStep(deps, request, call, this);
+    this.#trace = deps.tracer === undefined ? undefined : new RequestTrace(deps.tracer, request);
   }
 
   start(): void {
@@ -120,7 +125,7 @@ export class RequestRun implements AttemptListener, DecisionListener {
       error: describeFault(error),
     });
     if (this.#answered !== undefined) this.#giveAnswer(this.#answered);
-    else if (this.#log.count > 0) this.#fail(nobodyAnswered(this.#log));
+    else if (this.#log.count > 0) this.#fail(nobodyAnswered(this.#log), ALL_FAILED);
     else
       this.#fail(failure("upstream_unavailable", "no router can be reached", { status: 503, cause: error }));
   }
@@ -132,7 +137,9 @@ export class RequestRun implements AttemptListener, DecisionListener {
         this.#onNotReady();
         return;
       }
-      const plan = planAttempt(order, account, this.#request, this.#deps.now());
+      const request = this.#trace?.attempt(order, account.facts.family, this.#attempts) ?? this.#request;
+      const plan = planAttempt(order, account, request, this.#deps.now());
+      this.#trace?.sentTo(plan.exchange.origin);
       this.#translated = plan.answer.translated;
       this.#attempts += 1;
       this.#scope = new AttemptScope(
@@ -140,6 +147,7 @@ export class RequestRun implements AttemptListener, DecisionListener {
         order,
         this.#decision.askedAt,
         this.#request.ownKey !== undefined,
+        this.#trace,
       );
       const attempt = new Attempt(plan, account.secret, this, this.#deps.now);
       this.#attempt = attempt;
@@ -175,6 +183,8 @@ export class RequestRun implements AttemptListener, DecisionListener {
     const headers = servedHeaders(head.headers, this.#translated ? told : undefined);
     const ms = this.#scope?.ms ?? 0;
     const served = { deployment, outcome: "ok", ms, status, error: undefined, message: undefined } as const;
+    this.#served = served;
+    this.#trace?.serves();
     headers.push("x-ants-attempts", this.#log.header(served));
     if (order.fallbackKind !== "") headers.push("x-ants-model-group", headerText(order.group));
     const cost = costOf(facts?.usage, order.price);
@@ -190,9 +200,10 @@ export class RequestRun implements AttemptListener, DecisionListener {
 
   onServed(facts: ServedFacts): void {
     const { group, deployment, price } = this.#order as AttemptOrder;
+    const costUsd = costOf(facts.usage, price);
+    this.#trace?.served(facts, costUsd);
     this.#scope?.end({ error: undefined, status: this.#status, retryAfterMs: undefined });
     const usage = facts.usage === undefined ? undefined : usageToWire(facts.usage);
-    const costUsd = costOf(facts.usage, price);
     const served = { group, deployment, model: facts.model ?? "", usage, costUsd };
     if (usage !== undefined) this.#deps.reporter.usage(this.#usageEvent(served));
     this.#finish(undefined, undefined);
@@ -258,7 +269,8 @@ export class RequestRun implements AttemptListener, DecisionListener {
     }
     const { code, message, status, retryAfterMs } = refusal;
     const wait = retryAfterMs === undefined ? {} : { retry_after_ms: String(retryAfterMs) };
-    this.#fail(failure(code, message, { status, metadata: this.#traced(wait) }));
+    const error = failure(code, message, { status, metadata: this.#traced(wait) });
+    this.#fail(error, refusal.exhausted ? ALL_FAILED : code);
   }
 
   /** H1: whatever reached a provider tells of it. */
@@ -270,22 +282,23 @@ export class RequestRun implements AttemptListener, DecisionListener {
     const { facts, id } = this.#request;
     const last = lastAnswer(failed, facts.endpoint, id, this.#log);
     if (last.kind === "error") {
-      this.#fail(last.error);
+      this.#fail(last.error, ALL_FAILED);
       return;
     }
     this.#status = last.status;
-    this.#finish(failed.error, undefined);
+    this.#finish(failed.error, undefined, isCallersOwn(failed.error) ? undefined : ALL_FAILED);
     this.#sink.send(headPart(last.status, last.headers));
     if (last.body.length > 0) this.#sink.send(chunkPart(last.body));
     this.#sink.end();
   }
 
-  #fail(error: ConnectError): void {
+  /** `refusal`: how the trace names it, where not by its code. */
+  #fail(error: ConnectError, refusal?: string): void {
     const { status, code } = readFailure(error);
     // What has begun keeps the status that the caller saw.
     if (this.#status === 0) this.#status = status;
     this.#deps.metrics.refusal(code).inc();
-    this.#finish(code, error.rawMessage);
+    this.#finish(code, error.rawMessage, refusal ?? code);
     this.#sink.fail(error);
   }
 
@@ -319,7 +332,7 @@ export class RequestRun implements AttemptListener, DecisionListener {
   }
 
   /** Nothing of the request runs on. Comes before the sink's end, whose caller may leave at once. */
-  #finish(error: string | undefined, reason: string | undefined): void {
+  #finish(error: string | undefined, reason: string | undefined, refusal?: string): void {
     this.#over = true;
     clearTimeout(this.#delay);
     this.#decision.forget();
@@ -334,6 +347,9 @@ export class RequestRun implements AttemptListener, DecisionListener {
       firstByteAt: this.#firstByteAt,
       error,
       reason,
+      refusal,
+      served: this.#served,
+      trace: this.#trace,
     });
   }
 }

@@ -10,7 +10,7 @@ import { RoutingService } from "@switchyard/proto/routing/v1/routing_service";
 import { createRouter } from "@switchyard/router";
 import { createLeanClient, registration } from "@switchyard/rpc";
 import type { ChannelOptions, Registration, ServiceImpl } from "@switchyard/rpc";
-import type { Logger, Metrics, Readiness } from "@switchyard/telemetry";
+import type { Logger, Metrics, Readiness, Tracer } from "@switchyard/telemetry";
 import { createUpstream } from "@switchyard/upstream";
 import { randomSeed } from "./random-seed.ts";
 import type { ServiceName } from "../args/command.ts";
@@ -25,6 +25,8 @@ export interface HostOptions {
   readonly secrets: SecretSource;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Undefined where tracing is off. */
+  readonly tracer: Tracer | undefined;
   /** Unique in the cluster; a token of NATS subjects. */
   readonly name: string;
 }
@@ -77,6 +79,7 @@ export function hostServices(options: HostOptions, owner: AsyncDisposableStack):
     const forwarder = createForwarder({
       ...common,
       upstream,
+      tracer: options.tracer,
       logger: logger.child({ service: "forwarder" }),
       router: routing ?? routingClient(options, owner),
     });

@@ -8,18 +8,21 @@ import type { Facade } from "@switchyard/facade";
 import type { Config, Runtime } from "@switchyard/proto/config/v1/config";
 import { createRpcServer } from "@switchyard/rpc";
 import type { Registration, RpcServer } from "@switchyard/rpc";
-import { Metrics, startOpsServer } from "@switchyard/telemetry";
+import { Metrics, openTracer, startOpsServer } from "@switchyard/telemetry";
 import type { Logger, Readiness } from "@switchyard/telemetry";
 import type { ServiceName } from "../args/command.ts";
 import { addressOf, listenFailure } from "./addresses.ts";
 import type { BoundAddresses, ListenerName } from "./addresses.ts";
 import { hostServices } from "./host-services.ts";
 import type { Hosted } from "./host-services.ts";
+import { VERSION } from "../version.ts";
 import { openBus } from "./open-bus.ts";
 import { openFeed } from "./open-feed.ts";
 import type { OpenFeed } from "./open-feed.ts";
 
 const DEFAULT_DRAIN_MS = 30_000;
+/** How long the last spans may take to reach their collector at the end, ms. */
+const EXPORT_WITHIN_MS = 1_000;
 const DEFAULT_MAX_BODY_BYTES = 100 * 1024 * 1024;
 
 export interface NodeOptions {
@@ -62,8 +65,13 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
 
   const config = await openFeed({ ...options, bus });
   owner.defer(() => config.feed.close());
+  // Only attempts and the requests that they serve are traced, and those are the forwarder's.
+  const tracer = services.has("forwarder")
+    ? await openTracer({ env: process.env, service: "switchyard", version: VERSION, logger })
+    : undefined;
+  owner.defer(() => tracer?.close(EXPORT_WITHIN_MS));
   const hosted = hostServices(
-    { services, runtime, bus, config, secrets: processSecrets, logger, metrics, name },
+    { services, runtime, bus, config, secrets: processSecrets, logger, metrics, tracer, name },
     owner,
   );
 

@@ -1,0 +1,156 @@
+import type { InferRequest } from "@switchyard/proto/inference/v1/inference_service";
+import type { Attempt as AttemptOrder } from "@switchyard/proto/routing/v1/routing_service";
+import type { BodyEndpoint } from "@switchyard/providers";
+import type { ErrorClass } from "@switchyard/core";
+import type { AttemptSpan, RequestSpan, Tracer } from "@switchyard/telemetry";
+import type { ServedFacts } from "./attempt.ts";
+import type { AttemptEnd } from "./attempt-scope.ts";
+import type { RequestRecord } from "./request-record.ts";
+import type { RunRequest } from "./request-run.ts";
+
+/** E7: how the trace names the end of a request that no deployment served. */
+export const ALL_FAILED = "all_deployments_failed";
+
+/** E1: classes that are the caller's to mend, so that no deployment failed. */
+const CALLERS_OWN: ReadonlySet<ErrorClass> = new Set([
+  "invalid_request",
+  "payload_too_large",
+  "context_length",
+  "content_filter",
+]);
+
+/** Whether a provider's error is given back because the caller has to mend it. */
+export function isCallersOwn(error: ErrorClass): boolean {
+  return CALLERS_OWN.has(error);
+}
+
+/** Operations of the GenAI conventions. */
+const OPERATIONS: Readonly<Record<BodyEndpoint, string>> = {
+  chat: "chat",
+  responses: "chat",
+  messages: "chat",
+  embeddings: "embeddings",
+  count_tokens: "count_tokens",
+};
+
+/** The spans of one request: its own, and one for each attempt. There is none where tracing is off. */
+export class RequestTrace {
+  readonly #request: RunRequest;
+  readonly #operation: string;
+  readonly #span: RequestSpan;
+  #attempt: AttemptSpan | undefined;
+  #served: ServedFacts | undefined;
+  #costUsd: number | undefined;
+
+  constructor(tracer: Tracer, request: RunRequest) {
+    const { headers, id, infer, facts } = request;
+    this.#request = request;
+    this.#operation = OPERATIONS[facts.endpoint];
+    this.#span = tracer.startRequest({
+      headers,
+      method: infer.method,
+      route: infer.path,
+      operation: this.#operation,
+      stream: facts.stream,
+      requestId: id,
+    });
+  }
+
+  /** Begins an attempt's span; the request as it is to be sent, so that the provider's span is the attempt's child. */
+  attempt(order: AttemptOrder, family: string, resends: number): RunRequest {
+    const { group, deployment, model, step, fallbackKind } = order;
+    const request = this.#request;
+    const attempt = this.#span.startAttempt({
+      operation: this.#operation,
+      family,
+      model,
+      stream: request.facts.stream,
+      deployment,
+      group,
+      step,
+      fallbackKind,
+      resends,
+    });
+    this.#attempt = attempt;
+    return { ...request, headers: [...withoutTrace(request.headers), ...attempt.headers] };
+  }
+
+  sentTo(origin: string): void {
+    this.#attempt?.sentTo(origin);
+  }
+
+  serves(): void {
+    if (this.#request.facts.stream) this.#attempt?.firstToken();
+  }
+
+  /** The attempt that served; its end follows. */
+  served(facts: ServedFacts, costUsd: number | undefined): void {
+    this.#served = facts;
+    this.#costUsd = costUsd;
+  }
+
+  /** Called by the attempt's scope, which ends once. */
+  attemptEnded({ error, status }: AttemptEnd): void {
+    this.#attempt?.end({ error, status, model: this.#served?.model, usage: this.#served?.usage });
+    this.#attempt = undefined;
+  }
+
+  end({ request, decided, order, log, status, error, refusal, served }: RequestRecord): void {
+    const count = log.count + (served === undefined ? 0 : 1);
+    this.#span.end({
+      status,
+      error,
+      refusal,
+      askedGroup: order === undefined ? undefined : (request.facts.model ?? order.group),
+      group: order?.group,
+      fallbackKind: order?.fallbackKind,
+      strategy: order?.strategy,
+      deployment: order?.deployment,
+      next: order?.next,
+      attempts: count === 0 ? "" : log.traced(served),
+      configRevision: decided === undefined ? undefined : Number(decided.configRevision),
+      key: decided?.keyName,
+      team: decided?.team,
+      model: this.#served?.model,
+      costUsd: this.#costUsd,
+    });
+  }
+}
+
+/** What is known of a request that nobody decided on. */
+const UNROUTED = {
+  askedGroup: undefined,
+  group: undefined,
+  fallbackKind: undefined,
+  strategy: undefined,
+  deployment: undefined,
+  next: undefined,
+  attempts: "",
+  configRevision: undefined,
+  key: undefined,
+  team: undefined,
+  model: undefined,
+  costUsd: undefined,
+} as const;
+
+function withoutTrace(headers: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = headers[at] as string;
+    if (name !== "traceparent" && name !== "tracestate") kept.push(name, headers[at + 1] as string);
+  }
+  return kept;
+}
+
+/** The span of a request that was refused before it ran; path and text are the caller's, so they are left out. */
+export function traceRefusal(
+  tracer: Tracer,
+  { headers, method, requestId }: InferRequest,
+  status: number,
+  code: string,
+): void {
+  const flat = headers.flatMap(({ name, value }) => [name, value]);
+  const nothing = { route: undefined, operation: undefined, stream: false };
+  const span = tracer.startRequest({ ...nothing, headers: flat, method, requestId });
+  span.end({ ...UNROUTED, status, error: code, refusal: code });
+}
