@@ -200,7 +200,12 @@ describe("limits of a request", () => {
 
   it("E11 no second deployment for stored responses and count_tokens", () => {
     const native = new Set(["responses", "count_tokens"] as const);
-    const deployments = [deployment("a/m", { native, weight: 1_000_000 }), deployment("b/m", { native })];
+    const stores = true;
+    // Two models of one account, so that a stored response could be read through either.
+    const deployments = [
+      deployment("a/m", { native, stores, weight: 1_000_000 }),
+      deployment("a/n", { native, stores }),
+    ];
     const both = group("g", deployments, { retry: once });
     for (const request of [
       { endpoint: "responses", storedResponse: true } as const,
@@ -208,7 +213,7 @@ describe("limits of a request", () => {
     ]) {
       expect(walk([both], fail("overloaded"), request)[1]).toBe("502 upstream_unreachable");
     }
-    expect(walk([both], fail("overloaded"), { endpoint: "responses" })[1]).toBe("b/m");
+    expect(walk([both], fail("overloaded"), { endpoint: "responses" })[1]).toBe("a/n");
   });
 
   it("E10 the next deployment gets a longer time; D sets none on native endpoints or with one candidate", () => {

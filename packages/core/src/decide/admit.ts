@@ -8,6 +8,7 @@ import {
 } from "../domain/config-snapshot.ts";
 import type { RefuseDecision } from "../domain/decision.ts";
 import type { DecideInput } from "./input.ts";
+import { groupOfStored } from "./stored.ts";
 import { refuseKey, refuseModel } from "./refusals.ts";
 
 /**
@@ -18,6 +19,9 @@ export function admit(input: DecideInput): Group | RefuseDecision {
   const { key, facts } = input.request;
   if (key === undefined) return refuseKey();
   const { asked } = input.history;
+  if (asked === undefined && facts.storedResponse) {
+    return groupOfStored(input, key, resolve(input.config, key, facts.model));
+  }
   const group = asked === undefined ? resolve(input.config, key, facts.model) : groupOf(input.config, asked);
   return group ?? refuseModel(key, facts.model === "" ? undefined : facts.model);
 }

@@ -33,6 +33,7 @@ import type { DecideInput } from "./input.ts";
 import { affinityOf, nextAfter, placeIn } from "./place.ts";
 import { probeTurn } from "./probe.ts";
 import { isBlocked, refuseBlocked } from "./refusals.ts";
+import { nearOrigin } from "./stored.ts";
 import { mayCallAnother, outOfTries, settle, stopped, type Run } from "./run.ts";
 
 const NO_EFFECTS: readonly Effect[] = [];
@@ -123,7 +124,7 @@ function pickFrom(
   const { input } = run;
   if (!mayCallAnother(run)) return refuseWith(run, outOfTries(run, group), history, before);
   const elsewhere = triedElsewhere(input.config, history, group);
-  const found = filterGroup(input, group, elsewhere);
+  const found = nearOrigin(input, group, filterGroup(input, group, elsewhere));
   const waitMs =
     step === "failover" && run.progress.last?.error !== "not_ready" ? group.policy.failover.waitMs : 0;
   if (waitMs > 0 && waitMs >= Math.min(run.leftMs, MAX_WAIT_MS)) {

@@ -11,6 +11,7 @@ import { benchedUntil, benchesAtAll } from "../health/benched-until.ts";
 import { probeKeys } from "../health/probe.ts";
 import { rampShare } from "../health/ramp.ts";
 import type { DecideInput } from "./input.ts";
+import { mayKeep } from "./stored.ts";
 
 /**
  * The filters of R1 in their order: a deployment's stage is the first that stops it, and the latest stage that any
@@ -104,6 +105,8 @@ export function probesOf(input: DecideInput, group: Group, deployment: Deploymen
   // What comes of a caller's own key says nothing about ours (E9), and a request that failed once has had its trouble.
   if (bench.probeShare <= 0 || router === undefined || request.facts.ownKeyProvider !== undefined)
     return NOWHERE;
+  // A conversation that is bound to an account is not for trying out another (BH-31).
+  if (request.facts.originProvider !== undefined) return NOWHERE;
   if (input.history.attempts.length > 0) return NOWHERE;
   const keys = probeKeys(health, group.key, benchesAtAll(bench), deployment.scopes, router, now);
   for (const key of keys) if ((load.probes?.get(key)?.until ?? 0) > now) return NOWHERE;
@@ -182,7 +185,7 @@ function stageBeforeBench(
   const { facts } = input.request;
   const ownKey = facts.ownKeyProvider;
   if (ownKey !== undefined && ownKey !== deployment.provider) return OWN_KEY;
-  if (!serves(deployment, policy, input)) return ENDPOINT;
+  if (!serves(deployment, policy, input) || !mayKeep(group, deployment, facts)) return ENDPOINT;
   // A caller's own key stands in for the credential that is missing (E9).
   if (ownKey === undefined && input.load.notReady.has(deployment.provider)) return NOT_READY;
   if (deployment.paused) return PAUSED;

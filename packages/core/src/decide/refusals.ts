@@ -30,6 +30,22 @@ export function refuseModel(key: CallerKey, model: string | undefined): RefuseDe
   return refuse(403, "model_not_allowed", `${problem}. Models that this key may use: ${granted}.`);
 }
 
+/** P8: nobody knows which account keeps the response that the request names, or none here keeps any. */
+export function refuseStored(group?: Group): RefuseDecision {
+  const where = group === undefined ? "your groups" : `\`${group.name}\``;
+  return refuse(
+    400,
+    "stored_response_not_routable",
+    `No provider of ${where} is known to keep that response. Send the conversation in \`input\` instead.`,
+    group,
+  );
+}
+
+/** P8: one answer whether the response is another's or does not exist. */
+export function refuseUnknownResponse(): RefuseDecision {
+  return refuse(404, "not_found", "There is no such response, or this key is not granted its group.");
+}
+
 /** The refusal of the filter that emptied a group (R1). */
 export function refuseBlocked(
   group: Group,
@@ -47,6 +63,7 @@ export function refuseBlocked(
         group,
       );
     case "endpoint":
+      if (facts.storedResponse) return refuseStored(group);
       return refuse(
         400,
         facts.endpoint === "embeddings" ? "embeddings_not_supported" : "endpoint_not_supported",

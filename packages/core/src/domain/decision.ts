@@ -61,6 +61,8 @@ export type RefusalCode =
   | "model_not_allowed"
   | "embeddings_not_supported"
   | "endpoint_not_supported"
+  | "stored_response_not_routable"
+  | "not_found"
   | "no_deployment_available"
   | "provider_not_ready"
   | "upstream_unavailable"

@@ -33,6 +33,8 @@ export interface Deployment {
   readonly native: ReadonlySet<Endpoint>;
   /** Endpoints that it serves through a translation (R5). */
   readonly translated: ReadonlySet<Endpoint>;
+  /** P8: keeps responses for later requests; absent means no. */
+  readonly stores?: boolean | undefined;
   /** The three scopes that a bench may name, as keys of the health snapshot (see `bench.ts`). */
   readonly scopes: DeploymentScopes;
 }

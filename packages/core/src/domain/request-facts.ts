@@ -22,11 +22,27 @@ export interface RequestFacts {
   readonly affinity?: AffinityHashes | undefined;
   /** E11: names a response that one provider stores, so no other deployment could serve it. */
   readonly storedResponse: boolean;
+  /** P8: where that response is kept; absent when nobody remembers. */
+  readonly kept?: KeptResponse | undefined;
+  /** P8: the answer of `/v1/responses` is to be kept, so it goes to a deployment that keeps answers where the list has one. */
+  readonly store?: boolean | undefined;
+  /** BH-31: the provider whose encrypted contents the request brings back, canonical name: it serves where it can. */
+  readonly originProvider?: string | undefined;
   /** E9: the provider that the caller's own key belongs to, canonical name. */
   readonly ownKeyProvider: string | undefined;
   readonly arrivedAt: EpochMs;
   /** The caller's own deadline, where it has one. */
   readonly deadline: EpochMs | undefined;
+}
+
+/** The account that keeps a response (P8). */
+export interface KeptResponse {
+  /** Canonical name. */
+  readonly provider: string;
+  /** Key of the group that was asked for it, which whoever reads it must be granted. */
+  readonly group: string;
+  /** Key of the group that served: the same, or a fallback of it. */
+  readonly servedBy: string;
 }
 
 /** A request and who sent it. `key` is absent when none was given or it is unknown. */
