@@ -1,6 +1,7 @@
 import type { StreamVerdict } from "../../src/dialects/dialect.ts";
 import type { TokenUsage } from "../../src/dialects/usage.ts";
 import type { FamilyName } from "../../src/families/capabilities.ts";
+import type { ProviderAccount } from "../../src/families/family.ts";
 import { FAMILIES } from "../../src/families/index.ts";
 import { type BodyEndpoint, readRequestFacts } from "../../src/request/facts.ts";
 import {
@@ -10,6 +11,13 @@ import {
   type ReadAnswer,
 } from "../../src/translate/exchange.ts";
 import { bytesOf, concat, textOf } from "./bytes.ts";
+
+const ACCOUNTS: Readonly<Partial<Record<FamilyName, ProviderAccount>>> = {
+  openai: {},
+  anthropic: {},
+  gemini: {},
+  vertex: { project: "p", location: "l" },
+};
 
 /** Plans one attempt of a caller's body, given as an object or as JSON text. */
 export function planOf(
@@ -25,7 +33,7 @@ export function planOf(
   if (family === undefined) throw new Error(`no family ${familyName}`);
   return planExchange({
     family,
-    account: familyName === "openai" || familyName === "anthropic" ? {} : { baseUrl: "https://h/v1" },
+    account: ACCOUNTS[familyName] ?? { baseUrl: "https://h/v1" },
     model: "m",
     facts: read.facts,
     body: bytes,

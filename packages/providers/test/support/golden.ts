@@ -36,6 +36,9 @@ export function goldenCases(): GoldenCase[] {
     ...providerCases(COMPATIBLE, "chat.completions").flatMap((found) =>
       tell(found, "messages", familyOf(found.name)),
     ),
+    ...["generateContent", "streamGenerateContent"]
+      .flatMap((endpoint) => providerCases(["gemini", "vertex"], endpoint))
+      .flatMap((found) => tellBoth(found, found.name.startsWith("gemini/") ? "gemini" : "vertex")),
   ];
 }
 
@@ -48,6 +51,14 @@ function tell(found: ProviderCase, dialect: "chat" | "messages", family: FamilyN
   const answer = { file: `${found.name}.${dialect}.txt`, text: answerText(found, dialect, family) };
   if (found.request === undefined) return [answer];
   return [answer, { file: `${found.name}.request.json`, text: requestText(found.request, dialect) }];
+}
+
+/** An API that no caller speaks: its answers are told in both dialects, its requests in none. */
+function tellBoth(found: ProviderCase, family: FamilyName): GoldenCase[] {
+  return (["chat", "messages"] as const).map((dialect) => ({
+    file: `${found.name}.${dialect}.txt`,
+    text: answerText(found, dialect, family),
+  }));
 }
 
 /** The recorded request, which is in the provider's dialect, put to a provider of the other one. */
