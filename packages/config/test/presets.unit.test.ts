@@ -186,9 +186,26 @@ test("fields beside the preset override one by one, nested ones too", () => {
   expect(policy).toEqual({
     ...preset,
     translate: false,
-    bench: { ...preset.bench, failures: 9, rateLimitSkip: { defaultMs: 10_000, maxMs: 20_000 } },
+    bench: {
+      ...preset.bench,
+      failures: 9,
+      rateLimitSkip: { defaultMs: 10_000, maxMs: 20_000, learn: false },
+    },
     retry: { ...preset.retry, initialBackoffMs: 1000 },
   });
+});
+
+test("every part of section 4 and 6 that is off in the presets can be switched on", () => {
+  const policy = resolve({
+    affinity: { by: "expression", expression: "request.user.sub" },
+    retry: { budget: { share: 0.2, per_second: 10 } },
+    bench: { ramp: [5, 25, 50], rate_limit_skip: { learn: true }, probe_share: 0.1 },
+  });
+  expect(policy.affinity).toEqual({ by: "expression", expression: "request.user.sub" });
+  expect(policy.retry.budget).toEqual({ share: 0.2, perSecond: 10 });
+  expect(policy.bench).toMatchObject({ ramp: [5, 25, 50], probeShare: 0.1, rateLimitSkip: { learn: true } });
+  expect(all.map(({ affinity }) => affinity?.by)).toEqual(["none", "session", "none", "none"]);
+  expect(all.map(({ retry }) => retry.budget)).toEqual(PRESETS.map(() => undefined));
 });
 
 test("a list that is present replaces the preset's, even when empty; zero and false override too", () => {

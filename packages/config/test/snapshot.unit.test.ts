@@ -53,7 +53,13 @@ describe("groups", () => {
     {
       name: "chat",
       deployments: [
-        { provider: "OPENAI", model: "GPT-5", weight: 3, price: { input: 1.25, output: 10 } },
+        {
+          provider: "OPENAI",
+          model: "GPT-5",
+          weight: 3,
+          price: { input: 1.25, output: 10 },
+          limits: { tpm: 900 },
+        },
         { provider: "openai", model: "GPT-5", id: "second", paused: true },
       ],
       policy: { fallback: { general: "embed" } },
@@ -88,6 +94,7 @@ describe("groups", () => {
       paused: false,
       type: undefined,
       price: { input: 1.25, output: 10 },
+      limits: { rpm: undefined, tpm: 900 },
       native: new Set(["chat", "embeddings"]),
       translated: new Set(["messages"]),
       scopes: { deployment: "d:default/chat:openai/GPT-5", model: "m:openai/GPT-5", provider: "p:openai" },
@@ -146,6 +153,8 @@ describe("keys", () => {
           allow_direct: true,
           recording: "usage_only",
           roles: ["project_admin"],
+          user: { sub: "u-1", data: { plan: { name: "x" } } },
+          metadata: { region: "eu" },
         },
       ),
     ];
@@ -160,6 +169,8 @@ describe("keys", () => {
         allowDirect: true,
         roles: new Set(["project_admin"]),
         recording: "usage_only",
+        user: { sub: "u-1", data: { plan: { name: "x" } } },
+        metadata: { region: "eu" },
       },
     ]);
     expect([...compile({ keys: [secret({ env: "TEAM_A" })] }).snapshot.keys.values()][0]).toMatchObject({

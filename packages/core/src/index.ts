@@ -65,6 +65,7 @@ export {
   type LoadSnapshot,
   type ProbeInFlight,
 } from "./domain/load.ts";
+export { expectedTokens } from "./domain/expected-tokens.ts";
 export { hashKey } from "./domain/hash-key.ts";
 export type { Outcome } from "./domain/outcome.ts";
 export {
@@ -151,4 +152,3 @@ export { HISTORY_MS, MAX_ACCOUNTS, MAX_REPORTERS } from "./load/ledger.ts";
 export { MAX_LEASES, SETTLE_MS } from "./load/leases.ts";
 export { BUDGET_WINDOW_MS, budgetLevel } from "./load/retry-budget.ts";
 export { EXPLORE_EVERY } from "./strategies/measured.ts";
-export { SUPPORTED_STRATEGIES } from "./strategies/registry.ts";

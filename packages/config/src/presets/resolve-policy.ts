@@ -1,5 +1,6 @@
-import { ERROR_CLASSES, STRATEGIES } from "@switchyard/core";
+import { AFFINITY_KINDS, ERROR_CLASSES, STRATEGIES } from "@switchyard/core";
 import type {
+  AffinityPolicy,
   BenchPolicy,
   ErrorClass,
   ErrorClassSet,
@@ -9,6 +10,7 @@ import type {
   RetryPolicy,
 } from "@switchyard/core";
 import {
+  AffinityBySchema,
   BenchScopeSchema,
   ErrorClassSchema,
   FailoverOrder,
@@ -40,6 +42,7 @@ function toCorePolicy(policy: PolicyMessage): Policy {
       (policy.skipEmbeddingsFamilies?.values ?? []).map((family) => shortName(FamilySchema, family)),
     ),
     translate: policy.translate ?? false,
+    affinity: toAffinity(policy),
     retry: toRetry(policy),
     failover: toFailover(policy),
     maxAttempts: policy.maxAttempts ?? 1,
@@ -57,6 +60,12 @@ function toCorePolicy(policy: PolicyMessage): Policy {
   };
 }
 
+function toAffinity({ affinity }: PolicyMessage): AffinityPolicy {
+  const by = affinity === undefined ? "none" : shortName(AffinityBySchema, affinity.by);
+  const kind = AFFINITY_KINDS.find((name) => name === by) ?? "none";
+  return { by: kind, expression: kind === "expression" ? affinity?.expression : undefined };
+}
+
 function toRetry({ retry }: PolicyMessage): RetryPolicy {
   return {
     maxRetries: retry?.maxRetries ?? 0,
@@ -66,6 +75,7 @@ function toRetry({ retry }: PolicyMessage): RetryPolicy {
     multiplier: retry?.multiplier ?? 1,
     jitter: retry?.jitter ?? false,
     respectRetryAfter: retry?.respectRetryAfter ?? false,
+    budget: retry?.budget && { share: retry.budget.share, perSecond: retry.budget.perSecond },
   };
 }
 
@@ -88,9 +98,14 @@ function toBench({ bench }: PolicyMessage): BenchPolicy {
     cooloffMs: ms(bench?.cooloff),
     scope: scope === "model" || scope === "provider" ? scope : "deployment",
     on: classes(bench?.on),
-    rateLimitSkip: { defaultMs: ms(bench?.rateLimitSkip?.default), maxMs: ms(bench?.rateLimitSkip?.max) },
+    rateLimitSkip: {
+      defaultMs: ms(bench?.rateLimitSkip?.default),
+      maxMs: ms(bench?.rateLimitSkip?.max),
+      learn: bench?.rateLimitSkip?.learn ?? false,
+    },
     quotaCooloffMs: ms(bench?.quotaCooloff),
     probeShare: bench?.probeShare ?? 0,
+    ramp: bench?.ramp?.values ?? [],
     whenAllBenched: bench?.whenAllBenched === WhenAllBenched.REFUSE ? "refuse" : "try_soonest",
   };
 }

@@ -57,6 +57,8 @@ function toCallerKey(key: Key): CallerKey {
     allowDirect: key.allowDirect,
     roles: new Set<CallerRole>(roles.length === 0 ? ["caller"] : roles),
     recording: key.recording === Recording.USAGE_ONLY ? "usage_only" : "full",
+    user: key.user && { sub: key.user.sub || undefined, data: key.user.data },
+    metadata: key.metadata,
   };
 }
 

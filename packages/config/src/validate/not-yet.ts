@@ -1,6 +1,5 @@
 import type { Config, Group } from "@switchyard/proto/config/v1/config";
 import type { Policy } from "@switchyard/proto/config/v1/policy";
-import { AffinityBy } from "@switchyard/proto/config/v1/policy";
 import { mergePolicy } from "../presets/merge-policy.ts";
 import type { Fault } from "../fault.ts";
 import { eachAt } from "./check.ts";
@@ -16,18 +15,12 @@ interface NotYet {
 
 // Whoever makes a feature work deletes its line here.
 const POLICY: readonly NotYet[] = [
-  { path: "affinity", asks: ({ affinity }) => (affinity?.by ?? AffinityBy.UNSPECIFIED) > AffinityBy.NONE },
-  { path: "retry.budget", asks: ({ retry }) => retry?.budget !== undefined },
   { path: "hedge.enabled", asks: ({ hedge }) => hedge?.enabled ?? false },
-  { path: "bench.rate_limit_skip.learn", asks: ({ bench }) => bench?.rateLimitSkip?.learn ?? false },
-  { path: "bench.probe_share", asks: ({ bench }) => (bench?.probeShare ?? 0) > 0 },
-  { path: "bench.ramp", asks: ({ bench }) => (bench?.ramp?.values.length ?? 0) > 0 },
   { path: "fallback.quota", asks: ({ fallback }) => (fallback?.quota ?? "") !== "" },
   { path: "cache.enabled", asks: ({ cache }) => cache?.enabled ?? false },
 ];
 
 const OUTSIDE_POLICIES: readonly ((config: Config) => string[])[] = [
-  ({ groups }) => deploymentPaths(groups, ({ limits }) => limits !== undefined, "limits"),
   ({ keys }) => pathsOf(keys, "keys", ({ limits }) => limits !== undefined, "limits"),
   ({ keys }) => pathsOf(keys, "keys", ({ budget }) => budget !== undefined, "budget"),
   ({ teams }) => pathsOf(teams, "teams", ({ limits }) => limits !== undefined, "limits"),
@@ -55,16 +48,6 @@ function policyWarnings(groups: readonly Group[]): Fault[] {
     }
   });
   return warnings;
-}
-
-function deploymentPaths(
-  groups: readonly Group[],
-  has: (deployment: Group["deployments"][number]) => boolean,
-  field: string,
-): string[] {
-  return groups.flatMap(({ deployments }, index) =>
-    pathsOf(deployments, `groups[${index}].deployments`, has, field),
-  );
 }
 
 function pathsOf<T>(items: readonly T[], path: string, has: (item: T) => boolean, field: string): string[] {

@@ -3,17 +3,16 @@ import type { Duration } from "@bufbuild/protobuf/wkt";
 import { DurationSchema } from "@bufbuild/protobuf/wkt";
 import { isReflectList, isReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import type { ReflectMessage } from "@bufbuild/protobuf/reflect";
-import { SUPPORTED_STRATEGIES } from "@switchyard/core";
+import { parseExpression } from "@switchyard/core";
 import { ConfigSchema } from "@switchyard/proto/config/v1/config";
-import { AffinityBy, Preset, Strategy, StrategySchema } from "@switchyard/proto/config/v1/policy";
+import { AffinityBy, Preset } from "@switchyard/proto/config/v1/policy";
 import { durationMs } from "../decode/duration.ts";
-import { shortName } from "../decode/schema-forms.ts";
 import { fieldPath, itemPath } from "../fault.ts";
 import type { Fault } from "../fault.ts";
 import { eachAt } from "./check.ts";
 import type { Check } from "./check.ts";
 
-/** R11: an expression and `by: expression` belong together. */
+/** R11, F5: an expression and `by: expression` belong together, and it says what it selects. */
 export const expressions: Check = (config) => {
   const faults: Fault[] = [];
   eachAt(config.groups, "groups", ({ policy }, at) => {
@@ -25,20 +24,9 @@ export const expressions: Check = (config) => {
       faults.push({ path, message: 'is missing with "by: expression"' });
     if (!wanted && affinity.expression !== "")
       faults.push({ path, message: 'is given without "by: expression"' });
-  });
-  return faults;
-};
-
-/** Only strategies that the core has. */
-export const strategiesServed: Check = (config) => {
-  const faults: Fault[] = [];
-  eachAt(config.groups, "groups", ({ policy }, at) => {
-    const strategy = policy?.strategy ?? Strategy.UNSPECIFIED;
-    const name = shortName(StrategySchema, strategy);
-    const available = [...SUPPORTED_STRATEGIES];
-    if (strategy === Strategy.UNSPECIFIED || available.some((each) => each === name)) return;
-    const message = `"${name}" is not served by this version; available are ${available.join(", ")}`;
-    faults.push({ path: `${at}.policy.strategy`, message });
+    if (!wanted || affinity.expression === "") return;
+    const parsed = parseExpression(affinity.expression);
+    if (!parsed.ok) faults.push({ path, message: parsed.message });
   });
   return faults;
 };

@@ -59,12 +59,6 @@ export const REFERENCES: readonly Row[] = [
     "is no AWS region",
   ],
   [
-    "strategy not served yet",
-    policy({ strategy: "lowest_usage" }),
-    "groups[0].policy.strategy",
-    "available are weighted",
-  ],
-  [
     "K6 percent total",
     {
       groups: [
@@ -147,6 +141,18 @@ export const REFERENCES: readonly Row[] = [
     policy({ affinity: { expression: "request.user.sub" } }),
     "groups[0].policy.affinity.expression",
     'without "by: expression"',
+  ],
+  [
+    "F5 an expression that does not parse",
+    policy({ affinity: { by: "expression", expression: "request.body.user" } }),
+    "groups[0].policy.affinity.expression",
+    "at position 9 where",
+  ],
+  [
+    "F5 an identifier of the request",
+    policy({ affinity: { by: "expression", expression: "context.requestId" } }),
+    "groups[0].policy.affinity.expression",
+    "differs from request to request",
   ],
   [
     "R11 by without expression",

@@ -28,12 +28,17 @@ export function sessionHash(candidates: readonly unknown[]): number | undefined 
   return undefined;
 }
 
-/** `by: expression` of a selector that reads the request: a hash, or why there is no key, for the log (F6). */
+/**
+ * `by: expression` of a selector that reads the request: a hash, or why what it found is no key, for the log (F6).
+ * Undefined where it found nothing.
+ */
 export function expressionHash(
   selector: Selector,
   request: SelectableRequest,
-): { readonly hash: number } | { readonly why: string } {
-  const value = affinityValue(selectFromRequest(selector, request));
+): { readonly hash: number } | { readonly why: string } | undefined {
+  const found = selectFromRequest(selector, request);
+  if (found === undefined) return undefined;
+  const value = affinityValue(found);
   return value.ok ? { hash: hashKey(value.text) } : { why: value.why };
 }
 

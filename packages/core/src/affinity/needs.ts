@@ -11,7 +11,7 @@ export interface AffinityNeeds {
 }
 
 /** What the groups of a config need. To be asked once for each config. */
-export function affinityNeeds(config: ConfigSnapshot): AffinityNeeds {
+export function affinityNeeds(config: Pick<ConfigSnapshot, "groups">): AffinityNeeds {
   let session = false;
   let conversation = false;
   const expressions = new Map<string, Selector>();

@@ -18,16 +18,6 @@ const RULES: Readonly<Record<Strategy, StrategyRule>> = {
   lowest_usage: lowestUsage,
 };
 
-/**
- * Strategies whose inputs routers feed. A config that names another one is refused when it is read: it would be
- * decided on a load that nobody reports.
- */
-export const SUPPORTED_STRATEGIES: ReadonlySet<Strategy> = new Set<Strategy>([
-  "weighted",
-  "shuffle",
-  "round_robin",
-]);
-
 /** The rule of a strategy. */
 export function strategyRule(strategy: Strategy): StrategyRule {
   return RULES[strategy];
