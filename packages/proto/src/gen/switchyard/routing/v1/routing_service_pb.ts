@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file switchyard/routing/v1/routing_service.proto.
  */
 export const file_switchyard_routing_v1_routing_service: GenFile = /*@__PURE__*/
-  fileDesc("Citzd2l0Y2h5YXJkL3JvdXRpbmcvdjEvcm91dGluZ19zZXJ2aWNlLnByb3RvEhVzd2l0Y2h5YXJkLnJvdXRpbmcudjEiqAMKDFJlcXVlc3RGYWN0cxIUCgJpZBgBIAEoCUIIukgFcgMYgAESMAoIZW5kcG9pbnQYAiABKA4yHi5zd2l0Y2h5YXJkLmNvbmZpZy52MS5FbmRwb2ludBIWCgRwYXRoGAMgASgJQgi6SAVyAxiAEBIXCgVtb2RlbBgEIAEoCUIIukgFcgMYgCASDgoGc3RyZWFtGAUgASgIEhIKCmJvZHlfYnl0ZXMYBiABKAQSIgoQb3duX2tleV9wcm92aWRlchgHIAEoCUIIukgFcgMYgAESEgoKZWxhcHNlZF9tcxgIIAEoBBIYCgtkZWFkbGluZV9tcxgJIAEoBEgAiAEBEhkKDGlucHV0X3Rva2VucxgKIAEoBEgBiAEBEh4KEW1heF9vdXRwdXRfdG9rZW5zGAsgASgESAKIAQESNwoIYWZmaW5pdHkYDCABKAsyJS5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuQWZmaW5pdHlIYXNoZXNCDgoMX2RlYWRsaW5lX21zQg8KDV9pbnB1dF90b2tlbnNCFAoSX21heF9vdXRwdXRfdG9rZW5zIvEBCg5BZmZpbml0eUhhc2hlcxIUCgdzZXNzaW9uGAEgASgHSACIAQESGQoMY29udmVyc2F0aW9uGAIgASgHSAGIAQESXQoLZXhwcmVzc2lvbnMYAyADKAsyNi5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuQWZmaW5pdHlIYXNoZXMuRXhwcmVzc2lvbnNFbnRyeUIQukgNmgEKEIAIIgVyAyiACBoyChBFeHByZXNzaW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBzoCOAFCCgoIX3Nlc3Npb25CDwoNX2NvbnZlcnNhdGlvbiKLAgoNRGVjaWRlUmVxdWVzdBI6CgVmYWN0cxgBIAEoCzIjLnN3aXRjaHlhcmQucm91dGluZy52MS5SZXF1ZXN0RmFjdHNCBrpIA8gBARIfCgxjb250aW51YXRpb24YAiABKAxCCbpIBnoEGICABBI0CgZmYWlsZWQYAyABKAsyJC5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuRmFpbGVkQXR0ZW1wdBI6CghvdXRjb21lcxgEIAMoCzIdLnN3aXRjaHlhcmQuZXZlbnRzLnYxLk91dGNvbWVCCbpIBpIBAxCAAhIPCgdleHBsYWluGAUgASgIEhoKCHJlcG9ydGVyGAYgASgJQgi6SAVyAxiAASKhAQoNRmFpbGVkQXR0ZW1wdBI7CgVlcnJvchgBIAEoDjIgLnN3aXRjaHlhcmQuY29uZmlnLnYxLkVycm9yQ2xhc3NCCrpIB4IBBBABIAASDgoGc3RhdHVzGAIgASgNEhsKDnJldHJ5X2FmdGVyX21zGAMgASgESACIAQESEwoLZHVyYXRpb25fbXMYBCABKARCEQoPX3JldHJ5X2FmdGVyX21zIqACCg5EZWNpZGVSZXNwb25zZRIxCgdhdHRlbXB0GAEgASgLMh4uc3dpdGNoeWFyZC5yb3V0aW5nLnYxLkF0dGVtcHRIABIxCgdyZWZ1c2FsGAIgASgLMh4uc3dpdGNoeWFyZC5yb3V0aW5nLnYxLlJlZnVzYWxIABIUCgxjb250aW51YXRpb24YAyABKAwSFAoMbGFzdF9vdXRjb21lGAQgASgJEhcKD2NvbmZpZ19yZXZpc2lvbhgFIAEoBBI3CgtleHBsYW5hdGlvbhgGIAEoCzIiLnN3aXRjaHlhcmQucm91dGluZy52MS5FeHBsYW5hdGlvbhIQCghrZXlfbmFtZRgHIAEoCRIMCgR0ZWFtGAggASgJQgoKCGRlY2lzaW9uIuMDCgdBdHRlbXB0EhMKC2RlY2lzaW9uX2lkGAEgASgJEg0KBWdyb3VwGAIgASgJEg8KB3Byb2plY3QYAyABKAkSEgoKZGVwbG95bWVudBgEIAEoCRIQCghwcm92aWRlchgFIAEoCRINCgVtb2RlbBgGIAEoCRIQCghkZWxheV9tcxgHIAEoBBISCgp0aW1lb3V0X21zGAggASgEEhoKEmNvbm5lY3RfdGltZW91dF9tcxgJIAEoBBIeChZmaXJzdF90b2tlbl90aW1lb3V0X21zGAogASgEEh4KFnN0cmVhbV9pZGxlX3RpbWVvdXRfbXMYCyABKAQSGwoTdGltZW91dF9jb3ZlcnNfYm9keRgMIAEoCBITCgtsYXN0X3Jlc29ydBgNIAEoCBIVCg1mYWxsYmFja19raW5kGA4gASgJEgwKBG5leHQYDyABKAkSDAoEc3RlcBgQIAEoCRIqCgVwcmljZRgRIAEoCzIbLnN3aXRjaHlhcmQuY29uZmlnLnYxLlByaWNlEhAKCHN0cmF0ZWd5GBIgASgJEhEKCWdyb3VwX2tleRgTIAEoCRINCgVwcm9iZRgUIAEoCBIQCghhZmZpbml0eRgVIAEoCRIVCg1jb3VudHNfdG9rZW5zGBYgASgIInsKB1JlZnVzYWwSDgoGc3RhdHVzGAEgASgNEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCRIbCg5yZXRyeV9hZnRlcl9tcxgEIAEoBEgAiAEBEhEKCWV4aGF1c3RlZBgFIAEoCEIRCg9fcmV0cnlfYWZ0ZXJfbXMi0QEKC0V4cGxhbmF0aW9uEhMKC2RlY2lzaW9uX2lkGAEgASgJEhcKD2NvbmZpZ19yZXZpc2lvbhgCIAEoBBIWCg5oZWFsdGhfdmVyc2lvbhgDIAEoBBIMCgRzZWVkGAQgASgNEjcKBmdyb3VwcxgFIAMoCzInLnN3aXRjaHlhcmQucm91dGluZy52MS5Hcm91cEV4cGxhbmF0aW9uEjUKBXN0ZXBzGAYgAygLMiYuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLlN0ZXBFeHBsYW5hdGlvbiKQAQoQR3JvdXBFeHBsYW5hdGlvbhINCgVncm91cBgBIAEoCRIQCghzdHJhdGVneRgCIAEoCRIRCgRkcmF3GAMgASgBSACIAQESPwoKY2FuZGlkYXRlcxgEIAMoCzIrLnN3aXRjaHlhcmQucm91dGluZy52MS5DYW5kaWRhdGVFeHBsYW5hdGlvbkIHCgVfZHJhdyJnChRDYW5kaWRhdGVFeHBsYW5hdGlvbhISCgpkZXBsb3ltZW50GAEgASgJEg8KB3ZlcmRpY3QYAiABKAkSDAoEcnVsZRgDIAEoCRISCgVzY29yZRgEIAEoAUgAiAEBQggKBl9zY29yZSItCg9TdGVwRXhwbGFuYXRpb24SDAoEcnVsZRgBIAEoCRIMCgR0ZXh0GAIgASgJImgKDkV4cGxhaW5SZXF1ZXN0EjoKBWZhY3RzGAEgASgLMiMuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLlJlcXVlc3RGYWN0c0IGukgDyAEBEhEKBHNlZWQYAiABKA1IAIgBAUIHCgVfc2VlZCJKCg9FeHBsYWluUmVzcG9uc2USNwoIZGVjaXNpb24YASABKAsyJS5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuRGVjaWRlUmVzcG9uc2UiEwoRTGlzdEdyb3Vwc1JlcXVlc3QiSQoSTGlzdEdyb3Vwc1Jlc3BvbnNlEjMKBmdyb3VwcxgBIAMoCzIjLnN3aXRjaHlhcmQucm91dGluZy52MS5Hcm91cFN1bW1hcnkiLQoMR3JvdXBTdW1tYXJ5EgwKBG5hbWUYASABKAkSDwoHcHJvamVjdBgCIAEoCTKkAgoOUm91dGluZ1NlcnZpY2USVQoGRGVjaWRlEiQuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLkRlY2lkZVJlcXVlc3QaJS5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuRGVjaWRlUmVzcG9uc2USWAoHRXhwbGFpbhIlLnN3aXRjaHlhcmQucm91dGluZy52MS5FeHBsYWluUmVxdWVzdBomLnN3aXRjaHlhcmQucm91dGluZy52MS5FeHBsYWluUmVzcG9uc2USYQoKTGlzdEdyb3VwcxIoLnN3aXRjaHlhcmQucm91dGluZy52MS5MaXN0R3JvdXBzUmVxdWVzdBopLnN3aXRjaHlhcmQucm91dGluZy52MS5MaXN0R3JvdXBzUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_switchyard_config_v1_config, file_switchyard_config_v1_policy, file_switchyard_events_v1_events]);
+  fileDesc("Citzd2l0Y2h5YXJkL3JvdXRpbmcvdjEvcm91dGluZ19zZXJ2aWNlLnByb3RvEhVzd2l0Y2h5YXJkLnJvdXRpbmcudjEijQQKDFJlcXVlc3RGYWN0cxIUCgJpZBgBIAEoCUIIukgFcgMYgAESMAoIZW5kcG9pbnQYAiABKA4yHi5zd2l0Y2h5YXJkLmNvbmZpZy52MS5FbmRwb2ludBIWCgRwYXRoGAMgASgJQgi6SAVyAxiAEBIXCgVtb2RlbBgEIAEoCUIIukgFcgMYgCASDgoGc3RyZWFtGAUgASgIEhIKCmJvZHlfYnl0ZXMYBiABKAQSIgoQb3duX2tleV9wcm92aWRlchgHIAEoCUIIukgFcgMYgAESEgoKZWxhcHNlZF9tcxgIIAEoBBIYCgtkZWFkbGluZV9tcxgJIAEoBEgAiAEBEhkKDGlucHV0X3Rva2VucxgKIAEoBEgBiAEBEh4KEW1heF9vdXRwdXRfdG9rZW5zGAsgASgESAKIAQESNwoIYWZmaW5pdHkYDCABKAsyJS5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuQWZmaW5pdHlIYXNoZXMSMQoEa2VwdBgNIAEoCzIjLnN3aXRjaHlhcmQucm91dGluZy52MS5LZXB0UmVzcG9uc2USDQoFc3RvcmUYDiABKAgSIQoPb3JpZ2luX3Byb3ZpZGVyGA8gASgJQgi6SAVyAxiAAUIOCgxfZGVhZGxpbmVfbXNCDwoNX2lucHV0X3Rva2Vuc0IUChJfbWF4X291dHB1dF90b2tlbnMiZAoMS2VwdFJlc3BvbnNlEhoKCHByb3ZpZGVyGAEgASgJQgi6SAVyAxiAARIbCglncm91cF9rZXkYAiABKAlCCLpIBXIDGIAEEhsKCXNlcnZlZF9ieRgDIAEoCUIIukgFcgMYgAQi8QEKDkFmZmluaXR5SGFzaGVzEhQKB3Nlc3Npb24YASABKAdIAIgBARIZCgxjb252ZXJzYXRpb24YAiABKAdIAYgBARJdCgtleHByZXNzaW9ucxgDIAMoCzI2LnN3aXRjaHlhcmQucm91dGluZy52MS5BZmZpbml0eUhhc2hlcy5FeHByZXNzaW9uc0VudHJ5QhC6SA2aAQoQgAgiBXIDKIAIGjIKEEV4cHJlc3Npb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgHOgI4AUIKCghfc2Vzc2lvbkIPCg1fY29udmVyc2F0aW9uIosCCg1EZWNpZGVSZXF1ZXN0EjoKBWZhY3RzGAEgASgLMiMuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLlJlcXVlc3RGYWN0c0IGukgDyAEBEh8KDGNvbnRpbnVhdGlvbhgCIAEoDEIJukgGegQYgIAEEjQKBmZhaWxlZBgDIAEoCzIkLnN3aXRjaHlhcmQucm91dGluZy52MS5GYWlsZWRBdHRlbXB0EjoKCG91dGNvbWVzGAQgAygLMh0uc3dpdGNoeWFyZC5ldmVudHMudjEuT3V0Y29tZUIJukgGkgEDEIACEg8KB2V4cGxhaW4YBSABKAgSGgoIcmVwb3J0ZXIYBiABKAlCCLpIBXIDGIABIqEBCg1GYWlsZWRBdHRlbXB0EjsKBWVycm9yGAEgASgOMiAuc3dpdGNoeWFyZC5jb25maWcudjEuRXJyb3JDbGFzc0IKukgHggEEEAEgABIOCgZzdGF0dXMYAiABKA0SGwoOcmV0cnlfYWZ0ZXJfbXMYAyABKARIAIgBARITCgtkdXJhdGlvbl9tcxgEIAEoBEIRCg9fcmV0cnlfYWZ0ZXJfbXMioAIKDkRlY2lkZVJlc3BvbnNlEjEKB2F0dGVtcHQYASABKAsyHi5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuQXR0ZW1wdEgAEjEKB3JlZnVzYWwYAiABKAsyHi5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuUmVmdXNhbEgAEhQKDGNvbnRpbnVhdGlvbhgDIAEoDBIUCgxsYXN0X291dGNvbWUYBCABKAkSFwoPY29uZmlnX3JldmlzaW9uGAUgASgEEjcKC2V4cGxhbmF0aW9uGAYgASgLMiIuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLkV4cGxhbmF0aW9uEhAKCGtleV9uYW1lGAcgASgJEgwKBHRlYW0YCCABKAlCCgoIZGVjaXNpb24ijAQKB0F0dGVtcHQSEwoLZGVjaXNpb25faWQYASABKAkSDQoFZ3JvdXAYAiABKAkSDwoHcHJvamVjdBgDIAEoCRISCgpkZXBsb3ltZW50GAQgASgJEhAKCHByb3ZpZGVyGAUgASgJEg0KBW1vZGVsGAYgASgJEhAKCGRlbGF5X21zGAcgASgEEhIKCnRpbWVvdXRfbXMYCCABKAQSGgoSY29ubmVjdF90aW1lb3V0X21zGAkgASgEEh4KFmZpcnN0X3Rva2VuX3RpbWVvdXRfbXMYCiABKAQSHgoWc3RyZWFtX2lkbGVfdGltZW91dF9tcxgLIAEoBBIbChN0aW1lb3V0X2NvdmVyc19ib2R5GAwgASgIEhMKC2xhc3RfcmVzb3J0GA0gASgIEhUKDWZhbGxiYWNrX2tpbmQYDiABKAkSDAoEbmV4dBgPIAEoCRIMCgRzdGVwGBAgASgJEioKBXByaWNlGBEgASgLMhsuc3dpdGNoeWFyZC5jb25maWcudjEuUHJpY2USEAoIc3RyYXRlZ3kYEiABKAkSEQoJZ3JvdXBfa2V5GBMgASgJEg0KBXByb2JlGBQgASgIEhAKCGFmZmluaXR5GBUgASgJEhUKDWNvdW50c190b2tlbnMYFiABKAgSFwoPYXNrZWRfZ3JvdXBfa2V5GBcgASgJEg4KBnNoYXJlZBgYIAEoCCJ7CgdSZWZ1c2FsEg4KBnN0YXR1cxgBIAEoDRIMCgRjb2RlGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSGwoOcmV0cnlfYWZ0ZXJfbXMYBCABKARIAIgBARIRCglleGhhdXN0ZWQYBSABKAhCEQoPX3JldHJ5X2FmdGVyX21zItEBCgtFeHBsYW5hdGlvbhITCgtkZWNpc2lvbl9pZBgBIAEoCRIXCg9jb25maWdfcmV2aXNpb24YAiABKAQSFgoOaGVhbHRoX3ZlcnNpb24YAyABKAQSDAoEc2VlZBgEIAEoDRI3CgZncm91cHMYBSADKAsyJy5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuR3JvdXBFeHBsYW5hdGlvbhI1CgVzdGVwcxgGIAMoCzImLnN3aXRjaHlhcmQucm91dGluZy52MS5TdGVwRXhwbGFuYXRpb24ikAEKEEdyb3VwRXhwbGFuYXRpb24SDQoFZ3JvdXAYASABKAkSEAoIc3RyYXRlZ3kYAiABKAkSEQoEZHJhdxgDIAEoAUgAiAEBEj8KCmNhbmRpZGF0ZXMYBCADKAsyKy5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuQ2FuZGlkYXRlRXhwbGFuYXRpb25CBwoFX2RyYXciZwoUQ2FuZGlkYXRlRXhwbGFuYXRpb24SEgoKZGVwbG95bWVudBgBIAEoCRIPCgd2ZXJkaWN0GAIgASgJEgwKBHJ1bGUYAyABKAkSEgoFc2NvcmUYBCABKAFIAIgBAUIICgZfc2NvcmUiLQoPU3RlcEV4cGxhbmF0aW9uEgwKBHJ1bGUYASABKAkSDAoEdGV4dBgCIAEoCSJoCg5FeHBsYWluUmVxdWVzdBI6CgVmYWN0cxgBIAEoCzIjLnN3aXRjaHlhcmQucm91dGluZy52MS5SZXF1ZXN0RmFjdHNCBrpIA8gBARIRCgRzZWVkGAIgASgNSACIAQFCBwoFX3NlZWQiSgoPRXhwbGFpblJlc3BvbnNlEjcKCGRlY2lzaW9uGAEgASgLMiUuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLkRlY2lkZVJlc3BvbnNlIhMKEUxpc3RHcm91cHNSZXF1ZXN0IkkKEkxpc3RHcm91cHNSZXNwb25zZRIzCgZncm91cHMYASADKAsyIy5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuR3JvdXBTdW1tYXJ5Ii0KDEdyb3VwU3VtbWFyeRIMCgRuYW1lGAEgASgJEg8KB3Byb2plY3QYAiABKAkypAIKDlJvdXRpbmdTZXJ2aWNlElUKBkRlY2lkZRIkLnN3aXRjaHlhcmQucm91dGluZy52MS5EZWNpZGVSZXF1ZXN0GiUuc3dpdGNoeWFyZC5yb3V0aW5nLnYxLkRlY2lkZVJlc3BvbnNlElgKB0V4cGxhaW4SJS5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuRXhwbGFpblJlcXVlc3QaJi5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuRXhwbGFpblJlc3BvbnNlEmEKCkxpc3RHcm91cHMSKC5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuTGlzdEdyb3Vwc1JlcXVlc3QaKS5zd2l0Y2h5YXJkLnJvdXRpbmcudjEuTGlzdEdyb3Vwc1Jlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_switchyard_config_v1_config, file_switchyard_config_v1_policy, file_switchyard_events_v1_events]);
 
 /**
  * RequestFacts are the few facts of a request that routing needs; never its text. Times on the request path are
@@ -109,6 +109,27 @@ export type RequestFacts = Message<"switchyard.routing.v1.RequestFacts"> & {
    * @generated from field: switchyard.routing.v1.AffinityHashes affinity = 12;
    */
   affinity?: AffinityHashes | undefined;
+
+  /**
+   * Set when the request reads or continues a response that one account keeps (P8).
+   *
+   * @generated from field: switchyard.routing.v1.KeptResponse kept = 13;
+   */
+  kept?: KeptResponse | undefined;
+
+  /**
+   * Whether the answer is to be kept, on `/v1/responses` (P8).
+   *
+   * @generated from field: bool store = 14;
+   */
+  store: boolean;
+
+  /**
+   * Provider whose encrypted contents the request brings back (BH-31); empty when there is none.
+   *
+   * @generated from field: string origin_provider = 15;
+   */
+  originProvider: string;
 };
 
 /**
@@ -117,6 +138,41 @@ export type RequestFacts = Message<"switchyard.routing.v1.RequestFacts"> & {
  */
 export const RequestFactsSchema: GenMessage<RequestFacts> = /*@__PURE__*/
   messageDesc(file_switchyard_routing_v1_routing_service, 0);
+
+/**
+ * KeptResponse is where a response is kept.
+ *
+ * @generated from message switchyard.routing.v1.KeptResponse
+ */
+export type KeptResponse = Message<"switchyard.routing.v1.KeptResponse"> & {
+  /**
+   * Name of the provider; empty when nobody remembers, and the other fields with it.
+   *
+   * @generated from field: string provider = 1;
+   */
+  provider: string;
+
+  /**
+   * Key of the group that was asked for it.
+   *
+   * @generated from field: string group_key = 2;
+   */
+  groupKey: string;
+
+  /**
+   * Key of the group that served.
+   *
+   * @generated from field: string served_by = 3;
+   */
+  servedBy: string;
+};
+
+/**
+ * Describes the message switchyard.routing.v1.KeptResponse.
+ * Use `create(KeptResponseSchema)` to create a new message.
+ */
+export const KeptResponseSchema: GenMessage<KeptResponse> = /*@__PURE__*/
+  messageDesc(file_switchyard_routing_v1_routing_service, 1);
 
 /**
  * AffinityHashes are hashes of the affinity keys that a request has; a key that is absent is one that it has not.
@@ -151,7 +207,7 @@ export type AffinityHashes = Message<"switchyard.routing.v1.AffinityHashes"> & {
  * Use `create(AffinityHashesSchema)` to create a new message.
  */
 export const AffinityHashesSchema: GenMessage<AffinityHashes> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 1);
+  messageDesc(file_switchyard_routing_v1_routing_service, 2);
 
 /**
  * DecideRequest asks for the first or the next attempt of a request.
@@ -207,7 +263,7 @@ export type DecideRequest = Message<"switchyard.routing.v1.DecideRequest"> & {
  * Use `create(DecideRequestSchema)` to create a new message.
  */
 export const DecideRequestSchema: GenMessage<DecideRequest> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 2);
+  messageDesc(file_switchyard_routing_v1_routing_service, 3);
 
 /**
  * FailedAttempt is how an attempt ended that did not serve the caller.
@@ -249,7 +305,7 @@ export type FailedAttempt = Message<"switchyard.routing.v1.FailedAttempt"> & {
  * Use `create(FailedAttemptSchema)` to create a new message.
  */
 export const FailedAttemptSchema: GenMessage<FailedAttempt> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 3);
+  messageDesc(file_switchyard_routing_v1_routing_service, 4);
 
 /**
  * DecideResponse is the decision.
@@ -328,7 +384,7 @@ export type DecideResponse = Message<"switchyard.routing.v1.DecideResponse"> & {
  * Use `create(DecideResponseSchema)` to create a new message.
  */
 export const DecideResponseSchema: GenMessage<DecideResponse> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 4);
+  messageDesc(file_switchyard_routing_v1_routing_service, 5);
 
 /**
  * Attempt says what to call, when, and within which times.
@@ -489,6 +545,20 @@ export type Attempt = Message<"switchyard.routing.v1.Attempt"> & {
    * @generated from field: bool counts_tokens = 22;
    */
   countsTokens: boolean;
+
+  /**
+   * Key of the group that was asked for; another than `group_key` after a hop.
+   *
+   * @generated from field: string asked_group_key = 23;
+   */
+  askedGroupKey: string;
+
+  /**
+   * Whether other accounts may serve what follows in the same conversation (BH-31).
+   *
+   * @generated from field: bool shared = 24;
+   */
+  shared: boolean;
 };
 
 /**
@@ -496,7 +566,7 @@ export type Attempt = Message<"switchyard.routing.v1.Attempt"> & {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 5);
+  messageDesc(file_switchyard_routing_v1_routing_service, 6);
 
 /**
  * Refusal says with which status and code to refuse.
@@ -545,7 +615,7 @@ export type Refusal = Message<"switchyard.routing.v1.Refusal"> & {
  * Use `create(RefusalSchema)` to create a new message.
  */
 export const RefusalSchema: GenMessage<Refusal> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 6);
+  messageDesc(file_switchyard_routing_v1_routing_service, 7);
 
 /**
  * Explanation is why a decision came out as it did (R8).
@@ -601,7 +671,7 @@ export type Explanation = Message<"switchyard.routing.v1.Explanation"> & {
  * Use `create(ExplanationSchema)` to create a new message.
  */
 export const ExplanationSchema: GenMessage<Explanation> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 7);
+  messageDesc(file_switchyard_routing_v1_routing_service, 8);
 
 /**
  * GroupExplanation is what happened in one group.
@@ -643,7 +713,7 @@ export type GroupExplanation = Message<"switchyard.routing.v1.GroupExplanation">
  * Use `create(GroupExplanationSchema)` to create a new message.
  */
 export const GroupExplanationSchema: GenMessage<GroupExplanation> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 8);
+  messageDesc(file_switchyard_routing_v1_routing_service, 9);
 
 /**
  * CandidateExplanation is what happened to one deployment.
@@ -685,7 +755,7 @@ export type CandidateExplanation = Message<"switchyard.routing.v1.CandidateExpla
  * Use `create(CandidateExplanationSchema)` to create a new message.
  */
 export const CandidateExplanationSchema: GenMessage<CandidateExplanation> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 9);
+  messageDesc(file_switchyard_routing_v1_routing_service, 10);
 
 /**
  * StepExplanation is one step of the decision.
@@ -713,7 +783,7 @@ export type StepExplanation = Message<"switchyard.routing.v1.StepExplanation"> &
  * Use `create(StepExplanationSchema)` to create a new message.
  */
 export const StepExplanationSchema: GenMessage<StepExplanation> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 10);
+  messageDesc(file_switchyard_routing_v1_routing_service, 11);
 
 /**
  * ExplainRequest asks how a request would be decided.
@@ -741,7 +811,7 @@ export type ExplainRequest = Message<"switchyard.routing.v1.ExplainRequest"> & {
  * Use `create(ExplainRequestSchema)` to create a new message.
  */
 export const ExplainRequestSchema: GenMessage<ExplainRequest> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 11);
+  messageDesc(file_switchyard_routing_v1_routing_service, 12);
 
 /**
  * ExplainResponse is the decision and why.
@@ -762,7 +832,7 @@ export type ExplainResponse = Message<"switchyard.routing.v1.ExplainResponse"> &
  * Use `create(ExplainResponseSchema)` to create a new message.
  */
 export const ExplainResponseSchema: GenMessage<ExplainResponse> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 12);
+  messageDesc(file_switchyard_routing_v1_routing_service, 13);
 
 /**
  * ListGroupsRequest asks for the groups that the caller's key may call.
@@ -777,7 +847,7 @@ export type ListGroupsRequest = Message<"switchyard.routing.v1.ListGroupsRequest
  * Use `create(ListGroupsRequestSchema)` to create a new message.
  */
 export const ListGroupsRequestSchema: GenMessage<ListGroupsRequest> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 13);
+  messageDesc(file_switchyard_routing_v1_routing_service, 14);
 
 /**
  * ListGroupsResponse names them.
@@ -798,7 +868,7 @@ export type ListGroupsResponse = Message<"switchyard.routing.v1.ListGroupsRespon
  * Use `create(ListGroupsResponseSchema)` to create a new message.
  */
 export const ListGroupsResponseSchema: GenMessage<ListGroupsResponse> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 14);
+  messageDesc(file_switchyard_routing_v1_routing_service, 15);
 
 /**
  * GroupSummary is a group as callers see it.
@@ -826,7 +896,7 @@ export type GroupSummary = Message<"switchyard.routing.v1.GroupSummary"> & {
  * Use `create(GroupSummarySchema)` to create a new message.
  */
 export const GroupSummarySchema: GenMessage<GroupSummary> = /*@__PURE__*/
-  messageDesc(file_switchyard_routing_v1_routing_service, 15);
+  messageDesc(file_switchyard_routing_v1_routing_service, 16);
 
 /**
  * RoutingService decides. It answers from memory and calls nobody.
