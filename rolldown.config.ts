@@ -3,5 +3,12 @@ import { defineConfig } from "rolldown";
 export default defineConfig({
   input: "services/standalone/src/main.ts",
   platform: "node",
-  output: { file: "services/standalone/dist/main.js", format: "esm", sourcemap: true },
+  // Not one file: what is loaded only when it is asked for, such as tracing, stays apart.
+  output: {
+    dir: "services/standalone/dist",
+    entryFileNames: "main.js",
+    chunkFileNames: "[name].js",
+    format: "esm",
+    sourcemap: true,
+  },
 });
