@@ -47,6 +47,7 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   "@connectrpc/validate": ["packages/rpc"],
   "@nats-io/jetstream": ["packages/bus"],
   "@nats-io/kv": ["packages/bus"],
+  "@smithy/signature-v4": ["packages/upstream"],
   nats: ["packages/bus"],
   "@opentelemetry/api": ["packages/telemetry"],
   "@opentelemetry/core": ["packages/telemetry"],

@@ -1,3 +1,4 @@
+export { type AwsSigning, type Signable, signAws } from "./auth/sign-aws.ts";
 export { ExchangeError, type ExchangePhase } from "./errors.ts";
 export type {
   Exchange,

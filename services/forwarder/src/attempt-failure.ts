@@ -119,7 +119,7 @@ export function streamFailure(reader: StreamReader, head: ExchangeHead, from: An
     status: head.status,
     retryAfterMs: undefined,
     message: reader.overflowed
-      ? "the provider's stream held an event that is too large"
+      ? "the provider's stream held an event that is too large or damaged"
       : "the provider's stream ended before its answer was complete",
     answer: "unusable",
   };

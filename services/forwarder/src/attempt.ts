@@ -1,6 +1,7 @@
 import type { ExchangePlan, TokenUsage } from "@switchyard/providers";
-import { ExchangeError } from "@switchyard/upstream";
+import { ExchangeError, signAws } from "@switchyard/upstream";
 import type {
+  AwsSigning,
   Exchange,
   ExchangeHandler,
   ExchangeHead,
@@ -19,6 +20,8 @@ import { WholeBody } from "./whole-body.ts";
 /** What one attempt is to do. Times in ms, 0 = off. */
 export interface AttemptPlan {
   readonly exchange: ExchangeRequest;
+  /** Where the provider wants requests signed: with what. */
+  readonly signing: AwsSigning | undefined;
   readonly family: string;
   /** How the provider's answer becomes the caller's. */
   readonly answer: Pick<ExchangePlan, "translated" | "streamType" | "openStream" | "readAnswer">;
@@ -73,11 +76,25 @@ export class Attempt implements ExchangeHandler, BodyHost {
   }
 
   start(upstream: Upstream): void {
-    const { firstTokenTimeoutMs, streams, exchange } = this.plan;
+    const { firstTokenTimeoutMs, streams, exchange, signing } = this.plan;
     if (firstTokenTimeoutMs > 0 && streams) {
       this.clocks.startFirstToken(firstTokenTimeoutMs, () => this.#timeOut("no token in time"));
     }
-    this.#exchange = upstream.send(exchange, this);
+    if (signing === undefined) this.#exchange = upstream.send(exchange, this);
+    else this.#sendSigned(upstream, exchange, signing);
+  }
+
+  /** A signature is as young as can be; one that comes after the attempt's end is for nothing. */
+  #sendSigned(upstream: Upstream, exchange: ExchangeRequest, signing: AwsSigning): void {
+    signAws(exchange, signing, this.answered.now())
+      .then((signature) => {
+        if (this.#over) return;
+        const headers = [...exchange.headers, ...signature];
+        this.#exchange = upstream.send({ ...exchange, headers }, this);
+      })
+      .catch((error: unknown) => {
+        if (!this.#over) this.#fault(error);
+      });
   }
 
   /** The caller left, or the process ends: no callback follows. */

@@ -29,13 +29,15 @@ export function planAttempt(
     requestId: request.id,
     now,
   });
+  const { signing, ...exchange } = plan.request;
   return {
     exchange: {
-      ...plan.request,
+      ...exchange,
       connectTimeoutMs: Number(order.connectTimeoutMs),
       headersTimeoutMs: Number(order.timeoutMs),
       idleTimeoutMs: Number(order.streamIdleTimeoutMs),
     },
+    signing,
     family: account.facts.family,
     answer: plan,
     streams: facts.stream,

@@ -1,21 +1,24 @@
+import { secretParts } from "@switchyard/providers";
 import type { RealAnswer } from "./attempt-failure.ts";
 
 /** Shorter ones are found in plain words, and are no secrets. */
 const SHORTEST = 8;
 const REDACTED = "[redacted]";
 
+function formsOf(secret: string): string[] {
+  return [secret, encodeURIComponent(secret), Buffer.from(secret).toString("base64")];
+}
+
 /**
  * Takes a provider's secret out of what the provider says: some repeat the key or the address that they complain
- * about, and P9 keeps credentials from callers. Finds it as it is, URL-encoded and in base64.
+ * about, and P9 keeps credentials from callers. Finds it, and each of its parts, as it is, URL-encoded and in base64.
  */
 export class Redactor {
   readonly #forms: readonly string[];
 
   constructor(secret: string | undefined) {
-    this.#forms =
-      secret === undefined || secret.length < SHORTEST
-        ? []
-        : [...new Set([secret, encodeURIComponent(secret), Buffer.from(secret).toString("base64")])];
+    const parts = secret === undefined ? [] : secretParts(secret);
+    this.#forms = [...new Set(parts.filter(({ length }) => length >= SHORTEST).flatMap(formsOf))];
   }
 
   bytes(bytes: Uint8Array): Uint8Array {
