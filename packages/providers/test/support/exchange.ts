@@ -16,6 +16,8 @@ const ACCOUNTS: Readonly<Partial<Record<FamilyName, ProviderAccount>>> = {
   openai: {},
   anthropic: {},
   gemini: {},
+  bedrock: { region: "us-east-1" },
+  bedrock_mantle: { region: "us-east-1" },
   vertex: { project: "p", location: "l" },
 };
 

@@ -39,6 +39,11 @@ export function goldenCases(): GoldenCase[] {
     ...["generateContent", "streamGenerateContent"]
       .flatMap((endpoint) => providerCases(["gemini", "vertex"], endpoint))
       .flatMap((found) => tellBoth(found, found.name.startsWith("gemini/") ? "gemini" : "vertex")),
+    ...["converse", "converse-stream"]
+      .flatMap((endpoint) => providerCases(["bedrock"], endpoint))
+      .flatMap((found) => tellBoth(found, "bedrock")),
+    ...providerCases(["anthropic"], "messages").flatMap((found) => toConverse(found, "messages")),
+    ...providerCases(["openai"], "chat.completions").flatMap((found) => toConverse(found, "chat")),
   ];
 }
 
@@ -61,12 +66,28 @@ function tellBoth(found: ProviderCase, family: FamilyName): GoldenCase[] {
   }));
 }
 
+/** The recorded request of a caller's dialect, put to Claude on Bedrock. */
+function toConverse({ name, request }: ProviderCase, endpoint: "chat" | "messages"): GoldenCase[] {
+  if (request === undefined) return [];
+  const text = textOrRefusal(endpoint, "bedrock", request, "us.anthropic.claude-sonnet-4-5-20250929-v1:0");
+  return [{ file: `${name}.converse.json`, text }];
+}
+
 /** The recorded request, which is in the provider's dialect, put to a provider of the other one. */
 function requestText(request: Uint8Array, dialect: "chat" | "messages"): string {
-  const [endpoint, target] =
-    dialect === "chat" ? (["messages", "openai"] as const) : (["chat", "anthropic"] as const);
+  return dialect === "chat"
+    ? textOrRefusal("messages", "openai", request, "m")
+    : textOrRefusal("chat", "anthropic", request, "m");
+}
+
+function textOrRefusal(
+  endpoint: "chat" | "messages",
+  target: FamilyName,
+  request: Uint8Array,
+  model: string,
+): string {
   try {
-    return `${JSON.stringify(sent(planOf(endpoint, target, textOf(request))).json, null, 2)}\n`;
+    return `${JSON.stringify(sent(planOf(endpoint, target, textOf(request), { model })).json, null, 2)}\n`;
   } catch (error) {
     if (!(error instanceof TranslationFault)) throw error;
     const { code, param, message } = error;
