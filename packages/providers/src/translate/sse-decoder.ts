@@ -55,7 +55,8 @@ export class SseDecoder implements StreamDecoder {
     const { bytes, firstLine, end } = event;
     if (bytes[firstLine] === OPEN_BRACE)
       this.failure = copyRange(bytes, firstLine, trimEnd(bytes, firstLine, end));
-    else this.#handler.onComment();
+    // Blank lines alone say nothing: a chunk's border within a line end makes one more of them.
+    else if (!isLineEnd(bytes[firstLine])) this.#handler.onComment();
   }
 
   #takeData(event: SseEvent, bytes: Uint8Array, start: number, end: number): void {
@@ -75,6 +76,10 @@ export class SseDecoder implements StreamDecoder {
     if (this.#handler.isError(data)) this.failure = copyRange(bytes, start, end);
     else this.#handler.take(data);
   }
+}
+
+function isLineEnd(byte: number | undefined): boolean {
+  return byte === 0x0a || byte === 0x0d;
 }
 
 function trimEnd(bytes: Uint8Array, start: number, end: number): number {

@@ -11,6 +11,8 @@ const PAIRS: readonly [BodyEndpoint, FamilyName][] = [
   ["chat", "anthropic"],
   ["messages", "openai"],
   ["messages", "openai_compatible"],
+  ["chat", "gemini"],
+  ["messages", "gemini"],
 ];
 
 const streams = (families: readonly string[], endpoint: string): ProviderCase[] =>
@@ -26,6 +28,9 @@ const STREAMS = [
     ["openai", "azure-openai", "groq", "deepseek", "mistral", "ollama-vllm", "zai"],
     "chat.completions",
   ).map((found) => ({ ...found, to: "messages" as const, from: "openai_compatible" as const })),
+  ...streams(["gemini", "vertex"], "streamGenerateContent").flatMap((found) =>
+    (["chat", "messages"] as const).map((to) => ({ ...found, to, from: "gemini" as const })),
+  ),
 ];
 
 describe("streams", () => {
@@ -104,6 +109,16 @@ const key = fc.constantFrom(
   "effort",
   "format",
   "title",
+  "allOf",
+  "properties",
+  "const",
+  "parts",
+  "functionCall",
+  "args",
+  "partialArgs",
+  "jsonPath",
+  "willContinue",
+  "thoughtSignature",
 );
 const { anything } = fc.letrec<{ anything: unknown }>((tie) => ({
   anything: fc.oneof(
@@ -154,11 +169,9 @@ describe("requests", () => {
           fc.array(message, { maxLength: 4 }),
           (fields, list) => {
             try {
-              expect(
-                sent(planOf(endpoint, family, { max_tokens: 9, ...fields, model: "g", messages: list })).json[
-                  "model"
-                ],
-              ).toBe("m");
+              const body = { max_tokens: 9, ...fields, model: "g", messages: list };
+              const plan = planOf(endpoint, family, body);
+              expect(`${plan.request.path} ${sent(plan).text}`).toMatch(/"model":"m"|models\/m:/u);
             } catch (error) {
               if (!(error instanceof TranslationFault)) throw error;
               expect(error.param).not.toBe("");
@@ -252,6 +265,8 @@ describe("answers", () => {
           content_block: two,
           index: 0,
           delta: one,
+          candidates: [{ content: { parts: one }, finishReason: two }, one],
+          promptFeedback: two,
         });
         expect(plan.readAnswer(bytesOf(text)).kind).toMatch(/usable|invalid|error/u);
         runStream(plan, [

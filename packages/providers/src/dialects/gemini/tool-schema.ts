@@ -77,7 +77,7 @@ function mergeAllOf(schema: JsonObject): JsonObject {
   const parts = schema["allOf"];
   if (!isJsonList(parts) || !parts.every(isJsonObject)) return schema;
   const { allOf: _merged, ...own } = schema;
-  return (parts as readonly JsonObject[]).map(mergeAllOf).reduce<JsonObject>((left, right) => {
+  return parts.map(mergeAllOf).reduce<JsonObject>((left, right) => {
     const required = [...listOf(left["required"]), ...listOf(right["required"])];
     const properties = { ...objectOf(right["properties"]), ...objectOf(left["properties"]) };
     return {
