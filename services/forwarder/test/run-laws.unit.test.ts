@@ -145,6 +145,9 @@ it("invariants 3 and 5: whatever comes, one end, one outcome for each attempt, n
         expect(sink.late).toBe(0);
         if (committedAt !== undefined) expect(upstream.exchanges).toHaveLength(committedAt);
         expect(stage.logger.of("request")).toHaveLength(1);
+        const { ends, openAtEnd, attempts } = stage.tracer.request;
+        expect({ ends: ends.length, openAtEnd }).toEqual({ ends: 1, openAtEnd: 0 });
+        expect(attempts.map((span) => span.ends.length)).toEqual(upstream.exchanges.map(() => 1));
         for (const exchange of upstream.exchanges) expect(exchange.over).toBe(true);
         await stage.close();
         expect(published.outcomes).toHaveLength(upstream.exchanges.length);

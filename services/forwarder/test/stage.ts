@@ -9,6 +9,7 @@ import { vi } from "vitest";
 import { createForwarder } from "../src/index.ts";
 import { FakeLogger, FakeSink, FakeUpstream, Published } from "./fakes.ts";
 import type { Script } from "./fakes.ts";
+import { FakeTracer } from "./fake-tracer.ts";
 
 /** The secret of provider `a`; provider `c` has none. */
 export const SECRET = "upkey-a-9f31c0ffee";
@@ -37,6 +38,13 @@ export type Stage = ReturnType<typeof createStage>;
 
 /** A forwarder whose router, providers, clock and caller are the test's. `scripts`: the decisions, in order. */
 export function createStage(...scripts: readonly Script[]) {
+  return setStage(scripts, true);
+}
+
+/** The same where tracing is off. */
+createStage.untraced = (...scripts: readonly Script[]) => setStage(scripts, false);
+
+function setStage(scripts: readonly Script[], traced: boolean) {
   vi.useFakeTimers({
     toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date"],
     now: 1_700_000_000_000,
@@ -45,6 +53,7 @@ export function createStage(...scripts: readonly Script[]) {
   const published = new Published();
   const logger = new FakeLogger();
   const metrics = new Metrics();
+  const tracer = new FakeTracer();
   const decides: DecideRequest[] = [];
   const left = [...scripts];
   const feed = new FeedState();
@@ -74,6 +83,7 @@ export function createStage(...scripts: readonly Script[]) {
     secrets: { env: (name) => secrets[name], file: () => undefined },
     logger,
     metrics,
+    tracer: traced ? tracer : undefined,
     now: () => Date.now(),
   });
   const sink = new FakeSink();
@@ -83,6 +93,7 @@ export function createStage(...scripts: readonly Script[]) {
     published,
     logger,
     metrics,
+    tracer,
     decides,
     sink,
     call,
