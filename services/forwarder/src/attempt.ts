@@ -39,13 +39,13 @@ export interface ServedFacts {
 
 /** Who made the attempt. `onServe` and `onFailed` exclude each other; after `onServe` comes one of the other two. */
 export interface AttemptListener {
-  /** The answer commits: nothing is sent twice from here on (invariant 5). */
-  onServe(head: ExchangeHead, facts: ServedFacts | undefined): void;
+  /** The answer commits: nothing is sent twice from here on (invariant 5). `keeps`: ids under which its provider keeps it (P8). */
+  onServe(head: ExchangeHead, facts: ServedFacts | undefined, keeps: readonly string[] | undefined): void;
   /** False asks to wait for {@link Attempt.resume}. */
   onBytes(bytes: Uint8Array): boolean;
   onServed(facts: ServedFacts): void;
-  /** The answer broke after it had begun; `event` is the provider's own error event, where it sent one. */
-  onBroken(failure: AttemptFailure, event: Uint8Array | undefined): void;
+  /** The answer broke after it had begun; `event` and `sequence` as {@link BodyHost.fail} has them. */
+  onBroken(failure: AttemptFailure, event: Uint8Array | undefined, sequence: number | undefined): void;
   onFailed(failure: AttemptFailure): void;
   /** Something of ours threw, at whatever time; the exchange is aborted and nothing follows. */
   onFault(error: unknown): void;
@@ -81,20 +81,19 @@ export class Attempt implements ExchangeHandler, BodyHost {
       this.clocks.startFirstToken(firstTokenTimeoutMs, () => this.#timeOut("no token in time"));
     }
     if (signing === undefined) this.#exchange = upstream.send(exchange, this);
-    else this.#sendSigned(upstream, exchange, signing);
+    else void this.#sendSigned(upstream, exchange, signing);
   }
 
   /** A signature is as young as can be; one that comes after the attempt's end is for nothing. */
-  #sendSigned(upstream: Upstream, exchange: ExchangeRequest, signing: AwsSigning): void {
-    signAws(exchange, signing, this.answered.now())
-      .then((signature) => {
-        if (this.#over) return;
-        const headers = [...exchange.headers, ...signature];
-        this.#exchange = upstream.send({ ...exchange, headers }, this);
-      })
-      .catch((error: unknown) => {
-        if (!this.#over) this.#fault(error);
-      });
+  async #sendSigned(upstream: Upstream, exchange: ExchangeRequest, signing: AwsSigning): Promise<void> {
+    try {
+      const signature = await signAws(exchange, signing, this.answered.now());
+      if (this.#over) return;
+      const headers = [...exchange.headers, ...signature];
+      this.#exchange = upstream.send({ ...exchange, headers }, this);
+    } catch (error) {
+      if (!this.#over) this.#fault(error);
+    }
   }
 
   /** The caller left, or the process ends: no callback follows. */
@@ -184,10 +183,10 @@ export class Attempt implements ExchangeHandler, BodyHost {
     return this.#serving;
   }
 
-  serve(held: Held, facts?: ServedFacts): void {
+  serve(held: Held, facts: ServedFacts | undefined, keeps: readonly string[] | undefined): void {
     if (this.#serving || this.#over) return;
     this.#serving = true;
-    this.#listener.onServe(this.head, facts);
+    this.#listener.onServe(this.head, facts, keeps);
     if (held.size > 0) this.forward(held.take());
   }
 
@@ -206,10 +205,10 @@ export class Attempt implements ExchangeHandler, BodyHost {
     this.#listener.onServed(facts);
   }
 
-  fail(failure: AttemptFailure, event?: Uint8Array): void {
+  fail(failure: AttemptFailure, event?: Uint8Array, sequence?: number): void {
     if (this.#over) return;
     this.#finish();
-    if (this.#serving) this.#listener.onBroken(failure, event);
+    if (this.#serving) this.#listener.onBroken(failure, event, sequence);
     else this.#listener.onFailed(failure);
   }
 

@@ -165,7 +165,7 @@ export class AnswerHandler {
     const native = textOf(data["stopReason"]);
     if (native === undefined || this.#stopped) return;
     this.#stopped = true;
-    for (const index of [...this.#open.keys()]) this.#closeBlock(index);
+    for (const index of this.#open.keys()) this.#closeBlock(index);
     this.#emit({
       type: "finish",
       choice: 0,
