@@ -90,7 +90,7 @@ export class Exchange {
       this.#infer(new Uint8Array(0));
     } else {
       this.#codings = codings;
-      this.#wire = this.#openReader();
+      this.#wire = this.#openReader(head.contentLength);
       if (awaitsContinue) this.#writer.writeContinue();
       this.#source.readBody();
     }
@@ -176,8 +176,8 @@ export class Exchange {
     return chunked || (contentLength !== undefined && contentLength > 0);
   }
 
-  #openReader(): BodyReader {
-    return new BodyReader(this.#host.maxBodyBytes, this.#host.admission);
+  #openReader(told?: number): BodyReader {
+    return new BodyReader(this.#host.maxBodyBytes, this.#host.admission, told);
   }
 
   #infer(body: Uint8Array): void {

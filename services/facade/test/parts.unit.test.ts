@@ -160,6 +160,26 @@ test("P7: a body in one piece is not copied, one in several is joined once, and 
   expect(admission.bytes).toBe(0);
 });
 
+test("P7: a body of a told length is gathered as it comes, and the length is not believed before it does", () => {
+  const admission = new Admission(1, 1000);
+  const told = new BodyReader(1000, admission, 100);
+  const expected: number[] = [];
+  for (let sent = 0; sent < 100; sent += 10) {
+    told.push(Buffer.alloc(10, sent));
+    expected.push(...Buffer.alloc(10, sent));
+  }
+  const body = told.take();
+  expect([...body]).toEqual(expected);
+  expect(body.buffer.byteLength).toBe(100);
+  const short = new BodyReader(1000, admission, 1000);
+  for (const piece of ["ab", "cd", "ef"]) short.push(Buffer.from(piece));
+  const little = short.take();
+  expect(text(little)).toBe("abcdef");
+  expect(little.buffer.byteLength).toBeLessThan(100);
+  for (const reader of [told, short]) reader.release();
+  expect(admission.bytes).toBe(0);
+});
+
 test("contracts 3: a refusal's headers", () => {
   expect(errorHeaders(OVERLOADED)).toEqual([
     "content-type",

@@ -145,7 +145,6 @@ for (const load of LOADS) {
   const spent = new Map<string, number[]>(VARIANTS.map((variant) => [variant, []]));
   for (let round = -1; round < Number(values.rounds); round += 1) {
     for (const [variant, server] of servers) {
-      if (variant === "sockets" && load.stream) continue;
       const cost = await drive(server, load);
       // The first round warms up.
       if (round >= 0) spent.get(variant)?.push(cost);

@@ -1,6 +1,5 @@
 import { createServer } from "node:http";
-import { createServer as createNetServer } from "node:net";
-import { type AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
 import type { InferenceService } from "@switchyard/proto/inference/v1/inference_service";
 import type { ServiceImpl } from "@switchyard/rpc";
 import { Metrics, SILENT } from "@switchyard/telemetry";
@@ -84,17 +83,33 @@ function socketServer(): ReturnType<typeof createNetServer> {
     Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${ANSWER.length}\r\n\r\n`),
     ANSWER,
   ]);
+  const frame = Buffer.concat([Buffer.from(`${EVENT.length.toString(16)}\r\n`), EVENT, Buffer.from("\r\n")]);
+  const stream = (socket: Socket): void => {
+    socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+    let left = CHUNKS;
+    const step = (): void => {
+      socket.write(frame);
+      left -= 1;
+      if (left > 0) setImmediate(step);
+      else socket.write("0\r\n\r\n");
+    };
+    setImmediate(step);
+  };
   return createNetServer({ noDelay: true }, (socket) => {
     let left = 0;
+    let streams = false;
     socket.on("error", () => {});
-    socket.on("data", (bytes) => {
+    socket.on("data", (bytes: Buffer) => {
       if (left === 0) {
         const end = bytes.indexOf("\r\n\r\n");
-        const length = /content-length: (\d+)/.exec(bytes.toString("latin1", 0, end))?.[1];
-        left = end + 4 + Number(length);
+        const request = bytes.toString("latin1", 0, end);
+        left = end + 4 + Number(/content-length: (\d+)/.exec(request)?.[1]);
+        streams = request.includes("?stream ");
       }
       left -= bytes.length;
-      if (left === 0) socket.write(answer);
+      if (left > 0) return;
+      if (streams) stream(socket);
+      else socket.write(answer);
     });
   });
 }
