@@ -12,9 +12,17 @@ export const SUBJECTS = {
   /** Providers without a credential; `ProviderReadiness`. */
   readiness: "switchyard.v1.ready.>",
   readinessOf: (forwarder: string): string => `switchyard.v1.ready.${forwarder}`,
+  /** Calls under way and how fast they are; `LoadReport`. */
+  load: "switchyard.v1.load.>",
+  loadOf: (forwarder: string): string => `switchyard.v1.load.${forwarder}`,
+  /** Routers that are there; `RouterPresence`. */
+  routers: "switchyard.v1.router.>",
+  routersOf: (router: string): string => `switchyard.v1.router.${router}`,
 } as const;
 
 export const BUCKETS = {
   config: "switchyard_config",
   health: "switchyard_health",
+  /** Where responses are kept (P8); `StoredResponse`. */
+  responses: "switchyard_responses",
 } as const;

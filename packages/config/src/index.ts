@@ -13,10 +13,11 @@ export {
   type WatchOptions,
 } from "./file/watch-config-file.ts";
 export { resolvePolicy } from "./presets/resolve-policy.ts";
+export { compileGroups } from "./snapshot/compile-groups.ts";
 export { compileSnapshot, type CompileOptions } from "./snapshot/compile-snapshot.ts";
 export { OPEN_KEY_NAME } from "./snapshot/compile-keys.ts";
 export { configHash, sha256Hex } from "./snapshot/config-hash.ts";
-export { readProviders, type ProviderAccount } from "./snapshot/provider-account.ts";
+export { keepsResponses, readProviders, type ProviderAccount } from "./snapshot/provider-account.ts";
 export {
   credentialReference,
   describeReference,

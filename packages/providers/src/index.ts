@@ -52,6 +52,7 @@ export {
 export { originOf, readOrigins } from "./request/origin-marks.ts";
 export { type BodyRewrite, rewriteBody } from "./request/rewrite.ts";
 export { readSessionKey } from "./request/session.ts";
+export { factsOfStored } from "./request/stored-facts.ts";
 export {
   type ExchangeInput,
   type ExchangePlan,

@@ -43,6 +43,7 @@ export function errorEvent(
   status: number,
   data: Uint8Array,
   requestId: string,
+  sequence?: number,
 ): Uint8Array {
-  return dialectOf(endpoint).providerErrorEvent(status, data, requestId);
+  return dialectOf(endpoint).providerErrorEvent(status, data, requestId, sequence);
 }

@@ -20,15 +20,18 @@ export interface BodyHost {
   readonly head: ExchangeHead;
   /** Something has gone to the caller: nothing is sent twice (invariant 5). */
   readonly serving: boolean;
-  /** Begins to serve, with what was held. */
-  serve(held: Held, facts?: ServedFacts): void;
+  /** Begins to serve, with what was held; `keeps`: ids under which the provider keeps the answer (P8). */
+  serve(held: Held, facts: ServedFacts | undefined, keeps: readonly string[] | undefined): void;
   forward(bytes: Uint8Array): void;
   /** What is left of the exchange is not wanted. */
   stop(): void;
   done(facts: ServedFacts): void;
-  /** Fails over, or breaks what is being served; `event` is the provider's own error event, where it sent one. */
-  fail(failure: AttemptFailure, event?: Uint8Array): void;
-  /** The body turned out to be another kind, with another head. */
+  /**
+   * Fails over, or breaks what is being served; `event` is the provider's own error event, where it sent one, `sequence` the number of the
+   * event that comes next, where they have one.
+   */
+  fail(failure: AttemptFailure, event?: Uint8Array, sequence?: number): void;
+  /** The body turned out to be a stream, with another head. */
   become(body: Body, head: ExchangeHead): void;
 }
 

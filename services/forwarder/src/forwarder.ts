@@ -1,22 +1,24 @@
 import { randomUUID } from "node:crypto";
-import { readRequestFacts } from "@switchyard/providers";
 import type {
   InferenceService,
   InferRequest,
   InferResponse,
 } from "@switchyard/proto/inference/v1/inference_service";
-import { failure, readFailure } from "@switchyard/rpc";
+import { readFailure } from "@switchyard/rpc";
 import type { Call, ServiceImpl, Sink } from "@switchyard/rpc";
 import type { Readiness } from "@switchyard/telemetry";
 import { Accounts } from "./accounts.ts";
+import { readAsked } from "./asked.ts";
 import { headerOf } from "./bytes.ts";
 import type { ForwarderDeps } from "./deps.ts";
-import { endpointOf } from "./endpoints.ts";
 import { isModelsPath, serveModels } from "./models.ts";
+import { KeptResponses } from "./kept-responses.ts";
+import { OriginMarks } from "./origin-marks.ts";
 import { OutcomeReporter } from "./outcome-reporter.ts";
 import { readOwnKey } from "./own-key.ts";
 import { RequestRun } from "./request-run.ts";
 import type { RunDeps } from "./request-run.ts";
+import { findKept } from "./stored-request.ts";
 import { traceRefusal } from "./request-trace.ts";
 
 export interface Forwarder {
@@ -26,16 +28,23 @@ export interface Forwarder {
   close(): Promise<void>;
 }
 
+interface ForwarderParts extends RunDeps {
+  readonly marks: OriginMarks;
+}
+
 /** Serves requests, one attempt at a time; holds no state between requests. */
 export function createForwarder(deps: ForwarderDeps): Forwarder {
   const { bus, name, secrets, logger } = deps;
   const accounts = new Accounts({ bus, name, secrets, logger });
   const reporter = new OutcomeReporter({ bus, name, now: deps.now });
-  const run: RunDeps = { ...deps, accounts, reporter };
+  const marks = new OriginMarks();
+  const responses = new KeptResponses({ bus, logger });
+  const run: ForwarderParts = { ...deps, accounts, reporter, responses, marks };
   let revision: number | undefined;
   const stop = deps.config.subscribe((applied) => {
     revision = applied.revision;
     accounts.use(applied.config);
+    marks.use(applied.config);
   });
   return {
     inference: {
@@ -70,37 +79,23 @@ function recordRefusal(deps: RunDeps, request: InferRequest, error: unknown): vo
   if (deps.tracer !== undefined) traceRefusal(deps.tracer, request, status, code);
 }
 
-function infer(deps: RunDeps, request: InferRequest, sink: Sink<InferResponse>, call: Call): void {
+function infer(deps: ForwarderParts, request: InferRequest, sink: Sink<InferResponse>, call: Call): void {
   const { method, path } = request;
   if (isModelsPath(path) && (method === "GET" || method === "HEAD")) {
     serveModels(deps.router, request, sink, call);
     return;
   }
-  const endpoint = endpointOf(method, path);
-  if (endpoint === undefined) {
-    if (isModelsPath(path) || endpointOf("POST", path) !== undefined) {
-      throw failure("method_not_allowed", `${path} can't be called with ${method}`, { status: 405 });
-    }
-    throw failure("not_found", `${method} ${path} is not served`, { status: 404 });
-  }
-  const read = readRequestFacts(endpoint, request.body);
-  if (!read.ok) {
-    const { code, message, param } = read.fault;
-    throw failure(code, message, { status: 400, metadata: param === null ? {} : { param } });
-  }
+  const { facts, storedCall } = readAsked(request);
   const headers = request.headers.flatMap(({ name, value }) => [name, value]);
-  const run = new RequestRun(
-    deps,
-    {
-      id: request.requestId === "" ? `req_${randomUUID()}` : request.requestId,
-      infer: request,
-      facts: read.facts,
-      headers,
-      ownKey: readOwnKey(headerOf(headers, "x-provider-key")),
-      arrivedAt: deps.now(),
-    },
-    sink,
-    call,
-  );
-  run.start();
+  const asked = {
+    id: request.requestId === "" ? `req_${randomUUID()}` : request.requestId,
+    infer: request,
+    facts,
+    headers,
+    ownKey: readOwnKey(headerOf(headers, "x-provider-key")),
+    storedCall,
+    originProvider: deps.marks.originOf(facts, request.body),
+    arrivedAt: deps.now(),
+  };
+  findKept(facts, deps.responses, (kept) => new RequestRun(deps, { ...asked, kept }, sink, call).start());
 }

@@ -1,12 +1,12 @@
 import type { Attempt as AttemptOrder } from "@switchyard/proto/routing/v1/routing_service";
-import { planExchange } from "@switchyard/providers";
+import { originOf, planExchange, planStored } from "@switchyard/providers";
 import type { AttemptPlan } from "./attempt.ts";
 import type { Account } from "./accounts.ts";
 import type { RunRequest } from "./request-run.ts";
 
 /**
- * The exchange that a decision asks for. Throws `TranslationFault` for a request that can't be said to the provider (P2), `FamilyError`
- * for what the family can't address.
+ * The exchange that a decision asks for. Throws `TranslationFault` for a request that can't be said to the provider (P2), `ElsewhereFault`
+ * for one that another account alone can go on with (BH-31), `FamilyError` for what the family can't address.
  */
 export function planAttempt(
   order: AttemptOrder,
@@ -14,8 +14,8 @@ export function planAttempt(
   request: RunRequest,
   now: number,
 ): AttemptPlan {
-  const { facts, infer } = request;
-  const plan = planExchange({
+  const { facts, infer, storedCall } = request;
+  const input = {
     family: account.family,
     account: account.facts,
     model: order.model,
@@ -24,11 +24,13 @@ export function planAttempt(
     query: infer.query,
     secret: account.secret,
     callerHeaders: request.headers,
-    // Tokens are counted only where someone is charged for them: elsewhere the caller's bytes stay as they are (P1, P4).
-    countsTokens: order.price !== undefined,
+    // Tokens are counted only where someone is charged for them or a limit goes by them: elsewhere the caller's bytes stay as they are (P1, P4).
+    countsTokens: order.price !== undefined || order.countsTokens,
     requestId: request.id,
     now,
-  });
+    origin: { own: originOf(order.provider), shared: order.shared },
+  };
+  const plan = storedCall === undefined ? planExchange(input) : planStored(input, storedCall);
   const { signing, ...exchange } = plan.request;
   return {
     exchange: {

@@ -1,7 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { errorClassToWire } from "@switchyard/cluster";
+import { keepsResponses } from "@switchyard/config";
 import { UsageEventSchema } from "@switchyard/proto/events/v1/events";
-import type { UsageEvent } from "@switchyard/proto/events/v1/events";
+import type { StoredResponse, UsageEvent } from "@switchyard/proto/events/v1/events";
 import type { InferRequest, InferResponse } from "@switchyard/proto/inference/v1/inference_service";
 import { FailedAttemptSchema } from "@switchyard/proto/routing/v1/routing_service";
 import type {
@@ -9,18 +10,19 @@ import type {
   DecideResponse,
   Refusal,
 } from "@switchyard/proto/routing/v1/routing_service";
-import { TranslationFault } from "@switchyard/providers";
-import type { BodyFacts } from "@switchyard/providers";
+import { ElsewhereFault, TranslationFault } from "@switchyard/providers";
+import type { BodyFacts, StoredCall } from "@switchyard/providers";
 import { Code, ConnectError, failure, readFailure, toConnectError } from "@switchyard/rpc";
 import type { Call, Sink } from "@switchyard/rpc";
-import type { ExchangeHead } from "@switchyard/upstream";
+import type { ExchangeHead, TokenSource } from "@switchyard/upstream";
 import type { Account, Accounts } from "./accounts.ts";
+import type { RequestAffinity } from "./affinity-reader.ts";
 import { Attempt } from "./attempt.ts";
 import type { AttemptListener, ServedFacts } from "./attempt.ts";
 import type { AttemptFailure } from "./attempt-failure.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import type { AttemptEntry } from "./attempt-log.ts";
-import { AttemptScope, UNJUDGED } from "./attempt-scope.ts";
+import { AttemptScope, servedCall, UNJUDGED } from "./attempt-scope.ts";
 import { errorEvent, servedHeaders } from "./answers.ts";
 import { statusOfClass } from "./class-status.ts";
 import { costOf, formatCost, usageToWire } from "./cost.ts";
@@ -29,18 +31,26 @@ import type { DecisionListener } from "./decision-step.ts";
 import type { ForwarderDeps } from "./deps.ts";
 import { describeFault } from "./describe-fault.ts";
 import { lastAnswer, nobodyAnswered } from "./last-answer.ts";
+import type { KeptResponses } from "./kept-responses.ts";
+import type { LoadReporter } from "./load-reporter.ts";
 import type { OutcomeReporter } from "./outcome-reporter.ts";
 import type { OwnKey } from "./own-key.ts";
 import { chunkPart, headPart, headerText, trailerPart } from "./parts.ts";
 import { planAttempt } from "./plan.ts";
 import { recordRequest } from "./request-record.ts";
+import { blameless } from "./stored-request.ts";
 import { ALL_FAILED, isCallersOwn, RequestTrace } from "./request-trace.ts";
 
 /** What every run of a forwarder shares. */
 export interface RunDeps extends ForwarderDeps {
   readonly accounts: Accounts;
   readonly reporter: OutcomeReporter;
+  readonly load: LoadReporter;
+  readonly responses: KeptResponses;
 }
+
+/** BH-31: when a conversation that is another account's may be tried again. */
+const ELSEWHERE_MS = 10_000;
 
 /** One request as its run sees it. */
 export interface RunRequest {
@@ -50,6 +60,13 @@ export interface RunRequest {
   /** Flat, lower-case names. */
   readonly headers: readonly string[];
   readonly ownKey: OwnKey | undefined;
+  readonly affinity: RequestAffinity;
+  /** A call about a stored response; undefined for all others. */
+  readonly storedCall: StoredCall | undefined;
+  /** Where the response is kept that it reads or continues (P8), as far as anybody remembers. */
+  readonly kept: StoredResponse | undefined;
+  /** BH-31: the provider whose encrypted contents it brings back. */
+  readonly originProvider: string | undefined;
   readonly arrivedAt: number;
 }
 
@@ -76,6 +93,8 @@ export class RequestRun implements AttemptListener, DecisionListener {
   #answered: AttemptFailure | undefined;
   #delay: NodeJS.Timeout | undefined;
   #translated = false;
+  /** What the provider answers stays with it (P8). */
+  #keeps = false;
   #served: AttemptEntry | undefined;
   #firstByteAt = 0;
   #status = 0;
@@ -104,6 +123,12 @@ export class RequestRun implements AttemptListener, DecisionListener {
     } else if (decision.case === "attempt") {
       const order = decision.value;
       this.#order = order;
+      this.#scope = new AttemptScope(this.#deps, {
+        order,
+        askedAt: this.#decision.askedAt,
+        facts: this.#request.facts,
+        ownKey: this.#request.ownKey !== undefined,
+      });
       const delay = Number(order.delayMs);
       if (delay === 0) this.#begin(order);
       else this.#delay = setTimeout(() => this.#begin(order), delay);
@@ -133,28 +158,39 @@ export class RequestRun implements AttemptListener, DecisionListener {
   #begin(order: AttemptOrder): void {
     try {
       const account = this.#accountFor(order);
-      if (account === undefined) {
-        this.#onNotReady();
-        return;
-      }
+      if (account === undefined) this.#onNotReady();
+      else if (account.tokens === undefined) this.#attemptAs(account, order);
+      else
+        this.#attemptWithToken(account, account.tokens, order).catch((error: unknown) => this.onFault(error));
+    } catch (error) {
+      this.onFault(error);
+    }
+  }
+
+  /** A token is nearly always at hand; where one must be got first, the request waits for it. */
+  async #attemptWithToken(account: Account, tokens: TokenSource, order: AttemptOrder): Promise<void> {
+    const secret = tokens.current() ?? (await tokens.next());
+    if (this.#over) return;
+    if (secret === undefined) this.#onNotReady();
+    else this.#attemptAs({ ...account, secret }, order);
+  }
+
+  #attemptAs(account: Account, order: AttemptOrder): void {
+    try {
       const request = this.#trace?.attempt(order, account.facts.family, this.#attempts) ?? this.#request;
       const plan = planAttempt(order, account, request, this.#deps.now());
       this.#trace?.sentTo(plan.exchange.origin);
       this.#translated = plan.answer.translated;
+      this.#keeps = this.#request.storedCall === undefined && keepsResponses(account.facts);
       this.#attempts += 1;
-      this.#scope = new AttemptScope(
-        this.#deps,
-        order,
-        this.#decision.askedAt,
-        this.#request.ownKey !== undefined,
-        this.#trace,
-      );
+      this.#scope?.start(this.#trace);
       const attempt = new Attempt(plan, account.secret, this, this.#deps.now);
       this.#attempt = attempt;
       this.#sink.onDrain(() => attempt.resume());
       attempt.start(this.#deps.upstream);
     } catch (error) {
       if (error instanceof TranslationFault) this.#onNotTranslatable(error);
+      else if (error instanceof ElsewhereFault) this.#onElsewhere(error);
       else this.onFault(error);
     }
   }
@@ -163,6 +199,13 @@ export class RequestRun implements AttemptListener, DecisionListener {
   #onNotTranslatable({ code, message, param }: TranslationFault): void {
     if (this.#answered !== undefined) this.#giveAnswer(this.#answered);
     else this.#fail(failure(code, message, { status: 400, metadata: this.#traced({ param }) }));
+  }
+
+  /** BH-31: nothing is sent blindly to an account that can't read it; the one that can may be back soon. */
+  #onElsewhere({ message }: ElsewhereFault): void {
+    const wait = { retry_after_ms: String(ELSEWHERE_MS) };
+    if (this.#answered !== undefined) this.#giveAnswer(this.#answered);
+    else this.#fail(failure("upstream_unavailable", message, { status: 503, metadata: this.#traced(wait) }));
   }
 
   #accountFor(order: AttemptOrder): Account | undefined {
@@ -175,8 +218,9 @@ export class RequestRun implements AttemptListener, DecisionListener {
     return this.#deps.accounts.findFor(order.provider, ownKey.secret);
   }
 
-  onServe(head: ExchangeHead, facts: ServedFacts | undefined): void {
+  onServe(head: ExchangeHead, facts: ServedFacts | undefined, keeps?: readonly string[]): void {
     const order = this.#order as AttemptOrder;
+    if (keeps !== undefined && this.#keeps) this.#deps.responses.remember(keeps, order);
     const { deployment } = order;
     const { status } = head;
     const told = facts === undefined ? "stream" : "whole";
@@ -202,7 +246,8 @@ export class RequestRun implements AttemptListener, DecisionListener {
     const { group, deployment, price } = this.#order as AttemptOrder;
     const costUsd = costOf(facts.usage, price);
     this.#trace?.served(facts, costUsd);
-    this.#scope?.end({ error: undefined, status: this.#status, retryAfterMs: undefined });
+    const ok = { error: undefined, status: this.#status, retryAfterMs: undefined };
+    this.#scope?.end(ok, servedCall((this.#attempt as Attempt).timing, facts.usage));
     const usage = facts.usage === undefined ? undefined : usageToWire(facts.usage);
     const served = { group, deployment, model: facts.model ?? "", usage, costUsd };
     if (usage !== undefined) this.#deps.reporter.usage(this.#usageEvent(served));
@@ -211,20 +256,22 @@ export class RequestRun implements AttemptListener, DecisionListener {
     this.#sink.end();
   }
 
-  onBroken(broken: AttemptFailure, event: Uint8Array | undefined): void {
+  onBroken(broken: AttemptFailure, event: Uint8Array | undefined, sequence?: number): void {
     this.#scope?.end(broken);
     this.#finish(broken.error, undefined);
     if (event !== undefined) {
       // The provider said what is wrong in the caller's own dialect: its words go on as they are (P5).
       const { facts, id } = this.#request;
-      this.#sink.send(chunkPart(errorEvent(facts.endpoint, statusOfClass(broken.error), event, id)));
+      const status = statusOfClass(broken.error);
+      this.#sink.send(chunkPart(errorEvent(facts.endpoint, status, event, id, sequence)));
       this.#sink.end();
       return;
     }
     this.#sink.fail(failure("upstream_invalid_response", broken.message, { status: 502 }));
   }
 
-  onFailed(failed: AttemptFailure): void {
+  onFailed(given: AttemptFailure): void {
+    const failed = this.#request.facts.continues.length > 0 ? blameless(given) : given;
     const { deployment } = this.#order as AttemptOrder;
     const { error, status, message, retryAfterMs } = failed;
     const ms = this.#scope?.ms ?? 0;
@@ -259,6 +306,7 @@ export class RequestRun implements AttemptListener, DecisionListener {
   /** R10: moves on, uses no attempt, benches nothing. */
   #onNotReady(): void {
     this.#called = false;
+    this.#scope?.end(UNJUDGED);
     this.#decision.ask(create(FailedAttemptSchema, { error: errorClassToWire("not_ready"), durationMs: 0n }));
   }
 
@@ -334,6 +382,8 @@ export class RequestRun implements AttemptListener, DecisionListener {
   /** Nothing of the request runs on. Comes before the sink's end, whose caller may leave at once. */
   #finish(error: string | undefined, reason: string | undefined, refusal?: string): void {
     this.#over = true;
+    // Of whatever the request still had, also a decision that it waited for to begin.
+    this.#scope?.end(UNJUDGED);
     clearTimeout(this.#delay);
     this.#decision.forget();
     this.#call.offCancel(this.#onCancel);

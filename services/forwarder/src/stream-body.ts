@@ -57,12 +57,12 @@ export class StreamBody implements Body {
 
   #commit(): void {
     this.#host.clocks.stop();
-    this.#host.serve(this.#held);
+    this.#host.serve(this.#held, undefined, this.#reader.keeps);
   }
 
   #fault(): void {
     const failure = streamFailure(this.#reader, this.#host.head, this.#host.answered);
     const said = typeof failure.answer === "object" ? failure.answer.body : undefined;
-    this.#host.fail(failure, said);
+    this.#host.fail(failure, said, this.#reader.sequence);
   }
 }

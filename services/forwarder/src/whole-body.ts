@@ -47,7 +47,7 @@ export class WholeBody implements Body {
       host.fail(unusable(host.head, `the provider's answer can't be used: ${answer.reason}`));
     } else {
       this.#held.add(answer.body);
-      host.serve(this.#held, answer);
+      host.serve(this.#held, answer, answer.keeps);
       host.done(answer);
     }
   }
@@ -66,7 +66,7 @@ export class WholeBody implements Body {
     }
     this.#passing = true;
     host.clocks.stopFirstToken();
-    host.serve(this.#held);
+    host.serve(this.#held, undefined, undefined);
   }
 
   /** Some servers stream without saying so; held whole, it would be neither a stream nor an answer. */

@@ -9,7 +9,7 @@ import type {
 import { resolvePolicy } from "../presets/resolve-policy.ts";
 import { groupWeights } from "../presets/weights.ts";
 import { canonicalProvider, deploymentId, projectOf } from "../validate/check.ts";
-import { accountReach, readProviders } from "./provider-account.ts";
+import { accountReach, keepsResponses, readProviders } from "./provider-account.ts";
 import type { ProviderAccount } from "./provider-account.ts";
 
 /** The model groups of a valid config, by {@link groupKey}. */
@@ -56,6 +56,7 @@ function compileDeployment(deployment: DeploymentMessage, around: Surroundings):
       tpm: perMinute(deployment.limits.tpm),
     },
     ...accountReach(account, deployment.model),
+    stores: keepsResponses(account),
     scopes: {
       deployment: deploymentScope(around.key, id),
       model: modelScope(account.name, deployment.model),

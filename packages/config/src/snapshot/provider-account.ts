@@ -68,6 +68,11 @@ export function accountReach(
   return { native, translated: new Set(through) };
 }
 
+/** P8: whether an account keeps responses for later requests. */
+export function keepsResponses(account: ProviderAccount): boolean {
+  return account.storesResponses ?? capabilities(account.family).storesResponses;
+}
+
 function endpointNames(values: Iterable<number>): Endpoint[] {
   const names = new Set([...values].map((value) => shortName(EndpointSchema, value)));
   return ENDPOINTS.filter((endpoint) => names.has(endpoint));
