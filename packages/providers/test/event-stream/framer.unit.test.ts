@@ -48,7 +48,11 @@ describe("frames", () => {
     const bytes = concat([BH_17, frame({ x: "x".repeat(300) }, "é".repeat(2000))]);
     const whole = read([bytes]);
     expect(whole.frames).toHaveLength(4);
-    fc.assert(fc.property(cuts, (places) => expect(read(cutAt(bytes, places))).toStrictEqual(whole)));
+    fc.assert(
+      fc.property(cuts, (places) => {
+        expect(read(cutAt(bytes, places))).toStrictEqual(whole);
+      }),
+    );
   });
 
   it("headers of every type are passed over; text is read", () => {

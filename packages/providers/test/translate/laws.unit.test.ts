@@ -5,6 +5,7 @@ import type { BodyEndpoint } from "../../src/request/facts.ts";
 import { TranslationFault } from "../../src/translate/fault.ts";
 import { bytesOf, cutAt, cuts } from "../support/bytes.ts";
 import { answered, planOf, runStream, sent } from "../support/exchange.ts";
+import { converseEvent } from "../support/frames.ts";
 import { type ProviderCase, providerCases } from "../support/fixtures.ts";
 
 const PAIRS: readonly [BodyEndpoint, FamilyName][] = [
@@ -13,6 +14,8 @@ const PAIRS: readonly [BodyEndpoint, FamilyName][] = [
   ["messages", "openai_compatible"],
   ["chat", "gemini"],
   ["messages", "gemini"],
+  ["chat", "bedrock"],
+  ["messages", "bedrock"],
 ];
 
 const streams = (families: readonly string[], endpoint: string): ProviderCase[] =>
@@ -30,6 +33,9 @@ const STREAMS = [
   ).map((found) => ({ ...found, to: "messages" as const, from: "openai_compatible" as const })),
   ...streams(["gemini", "vertex"], "streamGenerateContent").flatMap((found) =>
     (["chat", "messages"] as const).map((to) => ({ ...found, to, from: "gemini" as const })),
+  ),
+  ...streams(["bedrock"], "converse-stream").flatMap((found) =>
+    (["chat", "messages"] as const).map((to) => ({ ...found, to, from: "bedrock" as const })),
   ),
 ];
 
@@ -171,7 +177,9 @@ describe("requests", () => {
             try {
               const body = { max_tokens: 9, ...fields, model: "g", messages: list };
               const plan = planOf(endpoint, family, body);
-              expect(`${plan.request.path} ${sent(plan).text}`).toMatch(/"model":"m"|models\/m:/u);
+              expect(`${plan.request.path} ${sent(plan).text}`).toMatch(
+                /"model":"m"|models\/m:|\/model\/m\/converse/u,
+              );
             } catch (error) {
               if (!(error instanceof TranslationFault)) throw error;
               expect(error.param).not.toBe("");
@@ -265,11 +273,15 @@ describe("answers", () => {
           content_block: two,
           index: 0,
           delta: one,
+          output: { message: { content: [one, two] } },
+          stopReason: two,
+          usage: one,
           candidates: [{ content: { parts: one }, finishReason: two }, one],
           promptFeedback: two,
         });
         expect(plan.readAnswer(bytesOf(text)).kind).toMatch(/usable|invalid|error/u);
         runStream(plan, [
+          ...(family === "bedrock" ? converseFrames(one, two) : []),
           `data: ${text}\n\ndata: ${JSON.stringify({ choices: [{ delta: two, finish_reason: "stop" }], type: "content_block_delta", index: 0, delta: two })}\n\n`,
         ]);
       }),
@@ -277,6 +289,17 @@ describe("answers", () => {
     );
   });
 });
+
+function converseFrames(one: unknown, two: unknown): Uint8Array[] {
+  return [
+    converseEvent("contentBlockStart", { contentBlockIndex: 0, start: one }),
+    converseEvent("contentBlockDelta", { contentBlockIndex: 0, delta: two }),
+    converseEvent("contentBlockDelta", { contentBlockIndex: 1, delta: one }),
+    converseEvent("contentBlockStop", { contentBlockIndex: 0 }),
+    converseEvent("messageStop", { stopReason: two }),
+    converseEvent("metadata", { usage: one, trace: two }),
+  ];
+}
 
 /** The answer without what only its own dialect has a word for. */
 function wordless(answer: unknown): unknown {
