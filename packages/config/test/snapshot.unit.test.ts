@@ -95,7 +95,8 @@ describe("groups", () => {
       type: undefined,
       price: { input: 1.25, output: 10 },
       limits: { rpm: undefined, tpm: 900 },
-      native: new Set(["chat", "embeddings"]),
+      native: new Set(["chat", "embeddings", "responses"]),
+      stores: true,
       translated: new Set(["messages"]),
       scopes: { deployment: "d:default/chat:openai/GPT-5", model: "m:openai/GPT-5", provider: "p:openai" },
     });

@@ -28,9 +28,9 @@ test.each<[what: string, parts: Record<string, unknown>, path: string, words: st
   ],
   [
     "an endpoint not served yet",
-    provider({ endpoints: ["chat", "responses"] }),
+    provider({ family: "openrouter", endpoints: ["chat", "embeddings"] }),
     "providers[0].endpoints[1]",
-    '"responses" is not served',
+    '"embeddings" is not served',
   ],
   ["limits of a key", key({ limits: { rpm: 1 } }), "keys[0].limits", NOT_ENFORCED],
   ["budget of a key", key({ budget: { usd: 1, period: "day" } }), "keys[0].budget", NOT_ENFORCED],

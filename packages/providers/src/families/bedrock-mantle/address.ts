@@ -22,6 +22,6 @@ export function addressOf(input: ProviderRequestInput): { origin: string; path: 
   const openAiRoot = isGiven ? given : BELOW_OPENAI.test(model) ? "/openai/v1" : "/v1";
   const path = isAnthropic
     ? `/anthropic/v1/messages${endpoint === "messages" ? "" : "/count_tokens"}`
-    : openAiRoot + openAiPath(endpoint);
+    : openAiRoot + openAiPath(endpoint) + (input.stored?.path ?? "");
   return { origin: base.origin, path: withQuery(root + path, input.query) };
 }

@@ -22,7 +22,7 @@ export const family: Family = {
     if (isAnthropic && !hasHeader(input.callerHeaders, VERSION)) own.push(VERSION, DEFAULT_VERSION);
     const passed = withoutAwsHeaders(callerHeadersOf(input, isAnthropic ? "anthropic-" : undefined));
     return {
-      method: "POST",
+      method: input.stored?.method ?? "POST",
       ...addressOf(input),
       headers: requestHeaders(passed, own),
       body: input.body,
