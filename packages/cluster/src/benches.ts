@@ -1,10 +1,21 @@
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Bench, BenchEntry, BenchReason, BenchScope, EpochMs } from "@switchyard/core";
+import type { Bench, BenchEntry, BenchReason, BenchScope, EpochMs, ProbeLease, Ramp } from "@switchyard/core";
 import { BenchScope as WireScope } from "@switchyard/proto/config/v1/policy";
-import { BenchReason as WireReason, BenchSchema, ScopeStateSchema } from "@switchyard/proto/events/v1/events";
-import type { Bench as WireBench, ScopeState } from "@switchyard/proto/events/v1/events";
+import {
+  BenchReason as WireReason,
+  BenchSchema,
+  ProbeLeaseSchema,
+  RampSchema,
+  ScopeStateSchema,
+} from "@switchyard/proto/events/v1/events";
+import type {
+  Bench as WireBench,
+  ProbeLease as WireProbe,
+  Ramp as WireRamp,
+  ScopeState,
+} from "@switchyard/proto/events/v1/events";
 
 const SCOPES: Readonly<Record<BenchScope, WireScope>> = {
   deployment: WireScope.DEPLOYMENT,
@@ -31,6 +42,7 @@ export function benchToWire(bench: Bench, now: EpochMs, by = ""): WireBench {
     since: timestampFromMs(Math.round(bench.since)),
     remaining: durationFromMs(Math.max(0, Math.round(bench.until - now))),
     by,
+    rampSteps: bench.rampSteps ?? 0,
   });
 }
 
@@ -43,6 +55,21 @@ export function entryToWire(key: string, entry: BenchEntry, now: EpochMs): Scope
     writtenAt: timestampFromMs(Math.round(now)),
     ...(entry.policy === undefined ? {} : { policy: benchToWire(entry.policy, now) }),
     ...(entry.manual === undefined ? {} : { manual: benchToWire(entry.manual, now) }),
+    ...(entry.probe === undefined ? {} : { probe: probeToWire(entry.probe) }),
+    ...(entry.ramp === undefined ? {} : { ramp: rampToWire(entry.ramp) }),
+  });
+}
+
+function probeToWire({ router, until }: ProbeLease): WireProbe {
+  return create(ProbeLeaseSchema, { router, until: timestampFromMs(Math.round(until)) });
+}
+
+function rampToWire({ from, since, steps, group }: Ramp): WireRamp {
+  return create(RampSchema, {
+    from: timestampFromMs(Math.round(from)),
+    since: timestampFromMs(Math.round(since)),
+    steps,
+    group: group ?? "",
   });
 }
 
@@ -56,6 +83,19 @@ export function entryFromWire(wire: ScopeState, shift: number): BenchEntry {
     manual: wire.manual === undefined ? undefined : benchFromWire(wire.manual, shift),
     policyClearedAt: epochMs(wire.policyClearedAt, shift),
     manualClearedAt: epochMs(wire.manualClearedAt, shift),
+    ...(wire.probe === undefined
+      ? undefined
+      : { probe: { router: wire.probe.router, until: epochMs(wire.probe.until, shift) } }),
+    ...(wire.ramp === undefined ? undefined : { ramp: rampFromWire(wire.ramp, shift) }),
+  };
+}
+
+function rampFromWire(wire: WireRamp, shift: number): Ramp {
+  return {
+    from: epochMs(wire.from, shift),
+    since: epochMs(wire.since, shift),
+    steps: wire.steps,
+    group: wire.group === "" ? undefined : wire.group,
   };
 }
 
@@ -67,6 +107,7 @@ function benchFromWire(wire: WireBench, shift: number): Bench {
     group: wire.group === "" ? undefined : wire.group,
     until: epochMs(wire.until, shift),
     since: epochMs(wire.since, shift),
+    ...(wire.rampSteps === 0 ? undefined : { rampSteps: wire.rampSteps }),
   };
 }
 

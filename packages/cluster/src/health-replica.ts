@@ -7,9 +7,11 @@ import {
   benchLookup,
   EMPTY_HEALTH_STATE,
   expire,
+  grantProbes,
   mergeHealth,
   reduceAll,
   removeBenches,
+  wantsProbes,
 } from "@switchyard/core";
 import type {
   Bench,
@@ -46,6 +48,8 @@ export interface HealthReplicaOptions {
    * `follows`: it tells others only of benches that no outcome shows (E2).
    */
   readonly role: "keeps" | "follows";
+  /** B4: names of the live routers, for whoever keeps: each bench that may be probed names one of them. */
+  readonly routers?: () => readonly string[];
 }
 
 /**
@@ -61,6 +65,7 @@ export class HealthReplica {
   readonly #stored = new Map<string, BenchEntry>();
   #state: HealthState = EMPTY_HEALTH_STATE;
   #lookup: BenchLookup = () => undefined;
+  #probes = false;
 
   constructor(options: HealthReplicaOptions) {
     this.#options = options;
@@ -86,6 +91,7 @@ export class HealthReplica {
   /** Outcomes are judged by the policies of this config from now on. */
   useConfig(config: ConfigSnapshot): void {
     this.#lookup = benchLookup(config);
+    this.#probes = wantsProbes(config);
   }
 
   /** Takes in how attempts ended. Repeated outcomes change nothing. */
@@ -120,10 +126,23 @@ export class HealthReplica {
     this.#state = reduced.state;
     const { transitions } = reduced;
     if (transitions.length === 0) return;
-    const keys = [...new Set(transitions.map((transition) => transition.bench.key))];
+    const keys = [...new Set([...transitions.map(({ bench }) => bench.key), ...this.#grant()])];
     if (tell) this.#tell(keys);
     this.#options.onTransitions?.(transitions);
     this.#options.onChange?.(this.snapshot, keys);
+  }
+
+  /** B4: names who may probe; the scopes at which that changed. */
+  #grant(): readonly string[] {
+    const { role, routers, now } = this.#options;
+    if (role !== "keeps" || routers === undefined || !this.#probes) return [];
+    const before = this.snapshot;
+    const snapshot = grantProbes(before, routers(), now());
+    if (snapshot === before) return [];
+    this.#state = { ...this.#state, snapshot };
+    return [...snapshot.benches.keys()].filter(
+      (key) => snapshot.benches.get(key) !== before.benches.get(key),
+    );
   }
 
   #tell(keys: readonly string[]): void {
@@ -207,9 +226,11 @@ export class HealthReplica {
     const reduced = expire(this.#state, this.#options.now());
     this.#state = reduced.state;
     if (reduced.transitions.length > 0) this.#options.onTransitions?.(reduced.transitions);
+    const granted = this.#grant();
     if (this.snapshot === before) return;
     const gone = [...before.benches.keys()].filter((key) => !this.snapshot.benches.has(key));
     if (this.#options.role === "keeps") this.#keep(gone);
-    this.#options.onChange?.(this.snapshot, gone);
+    if (granted.length > 0) this.#tell(granted);
+    this.#options.onChange?.(this.snapshot, [...gone, ...granted]);
   }
 }

@@ -5,7 +5,9 @@ export type { AppliedConfig, ConfigFeed, WritableConfigFeed } from "./config-fee
 export { errorClassFromWire, errorClassToWire } from "./error-classes.ts";
 export { HealthReplica } from "./health-replica.ts";
 export type { HealthReplicaOptions } from "./health-replica.ts";
+export { loadReportFromWire, loadReportToWire } from "./load-reports.ts";
 export { outcomeFromWire, outcomeToWire } from "./outcomes.ts";
+export { announceRouter, RouterBoard } from "./router-presence.ts";
 export { createStoreFeed } from "./store-feed.ts";
 export type { StoreFeedOptions } from "./store-feed.ts";
 export { BUCKETS, SUBJECTS } from "./subjects.ts";

@@ -11,6 +11,7 @@ import type {
 import { AttemptClocks } from "./attempt-clocks.ts";
 import { exchangeFailure, timedOut, unusable } from "./attempt-failure.ts";
 import type { Answered, AttemptFailure } from "./attempt-failure.ts";
+import type { AttemptTiming } from "./attempt-scope.ts";
 import type { Body, BodyHost, Held } from "./body.ts";
 import { headerOf } from "./bytes.ts";
 import { ErrorBody } from "./error-body.ts";
@@ -65,6 +66,8 @@ export class Attempt implements ExchangeHandler, BodyHost {
   #head: ExchangeHead | undefined;
   #body: Body | undefined;
   #serving = false;
+  #streams = false;
+  #firstAt = 0;
   #over = false;
 
   /** `secret`: the credential that the exchange carries, to keep it out of what the provider says of it (P9). */
@@ -104,6 +107,12 @@ export class Attempt implements ExchangeHandler, BodyHost {
 
   resume(): void {
     this.#exchange?.resume();
+  }
+
+  /** How fast it was, of an answer that has just ended well. */
+  get timing(): AttemptTiming {
+    const streamedMs = this.#streams ? Math.max(0, this.answered.now() - this.#firstAt) : 0;
+    return { firstTokenMs: Math.max(0, this.#firstAt - this.#startedAt), streamedMs };
   }
 
   // --- upstream's handler, which must not throw
@@ -150,9 +159,11 @@ export class Attempt implements ExchangeHandler, BodyHost {
     if (head.status < 200 || head.status > 299) {
       this.#body = new ErrorBody(this);
     } else if (!streams) {
+      this.#firstAt = this.answered.now();
       this.#body = new WholeBody(this);
       this.#boundWhole();
     } else if (this.plan.streams) {
+      this.#streams = true;
       this.#body = new StreamBody(this);
     } else {
       this.stop();
@@ -186,6 +197,7 @@ export class Attempt implements ExchangeHandler, BodyHost {
   serve(held: Held, facts: ServedFacts | undefined, keeps: readonly string[] | undefined): void {
     if (this.#serving || this.#over) return;
     this.#serving = true;
+    if (this.#streams) this.#firstAt = this.answered.now();
     this.#listener.onServe(this.head, facts, keeps);
     if (held.size > 0) this.forward(held.take());
   }
@@ -215,6 +227,7 @@ export class Attempt implements ExchangeHandler, BodyHost {
   become(body: Body, head: ExchangeHead): void {
     this.#head = head;
     this.#body = body;
+    this.#streams = true;
   }
 
   #fault(error: unknown): void {

@@ -8,9 +8,11 @@ import type {
 } from "@switchyard/proto/routing/v1/routing_service";
 import type { Call, ServiceImpl } from "@switchyard/rpc";
 import { endpointToWire } from "./endpoints.ts";
+import type { LoadReporter } from "./load-reporter.ts";
 import type { OutcomeReporter } from "./outcome-reporter.ts";
 import type { RunRequest } from "./request-run.ts";
 import { settle } from "./settle.ts";
+import { keptToWire } from "./stored-request.ts";
 
 /** Routers answer from memory: one that takes this long hangs. */
 const DECIDE_MS = 10_000;
@@ -27,6 +29,7 @@ export interface DecisionListener {
 export interface DecisionDeps {
   readonly router: ServiceImpl<typeof RoutingService>;
   readonly reporter: OutcomeReporter;
+  readonly load: LoadReporter;
   readonly now: () => number;
 }
 
@@ -86,7 +89,8 @@ export class DecisionStep {
   }
 
   #message(failed: FailedAttempt | undefined): DecideRequest {
-    const { facts, ownKey, id, infer, arrivedAt } = this.#request;
+    const { facts, ownKey, id, infer, arrivedAt, affinity } = this.#request;
+    const { kept, originProvider } = this.#request;
     const { deadline } = this.#call;
     const now = this.#askedAt;
     return create(DecideRequestSchema, {
@@ -98,6 +102,11 @@ export class DecisionStep {
         stream: facts.stream,
         bodyBytes: BigInt(facts.bodyBytes),
         ownKeyProvider: ownKey?.provider ?? "",
+        store: facts.store,
+        originProvider: originProvider ?? "",
+        ...(facts.continues.length === 0 ? {} : { kept: keptToWire(kept) }),
+        ...(facts.maxOutputTokens === undefined ? {} : { maxOutputTokens: BigInt(facts.maxOutputTokens) }),
+        ...(affinity.hashes === undefined ? {} : { affinity: affinity.hashes }),
         elapsedMs: BigInt(Math.max(0, Math.round(now - arrivedAt))),
         ...(deadline === undefined ? {} : { deadlineMs: BigInt(Math.max(0, Math.round(deadline - now))) }),
       }),
@@ -105,6 +114,7 @@ export class DecisionStep {
       continuation: this.#last?.continuation ?? NO_CONTINUATION,
       ...(failed === undefined ? {} : { failed }),
       outcomes: this.#deps.reporter.recent(),
+      reporter: this.#deps.load.reporter,
     });
   }
 }

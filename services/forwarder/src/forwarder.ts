@@ -8,9 +8,11 @@ import { readFailure } from "@switchyard/rpc";
 import type { Call, ServiceImpl, Sink } from "@switchyard/rpc";
 import type { Readiness } from "@switchyard/telemetry";
 import { Accounts } from "./accounts.ts";
+import { AffinityReader } from "./affinity-reader.ts";
 import { readAsked } from "./asked.ts";
 import { headerOf } from "./bytes.ts";
 import type { ForwarderDeps } from "./deps.ts";
+import { LoadReporter } from "./load-reporter.ts";
 import { isModelsPath, serveModels } from "./models.ts";
 import { KeptResponses } from "./kept-responses.ts";
 import { OriginMarks } from "./origin-marks.ts";
@@ -30,6 +32,7 @@ export interface Forwarder {
 
 interface ForwarderParts extends RunDeps {
   readonly marks: OriginMarks;
+  readonly affinity: AffinityReader;
 }
 
 /** Serves requests, one attempt at a time; holds no state between requests. */
@@ -39,12 +42,15 @@ export function createForwarder(deps: ForwarderDeps): Forwarder {
   const reporter = new OutcomeReporter({ bus, name, now: deps.now });
   const marks = new OriginMarks();
   const responses = new KeptResponses({ bus, logger });
-  const run: ForwarderParts = { ...deps, accounts, reporter, responses, marks };
+  const load = new LoadReporter({ bus, name, now: deps.now });
+  const affinity = new AffinityReader();
+  const run: ForwarderParts = { ...deps, accounts, reporter, responses, marks, load, affinity };
   let revision: number | undefined;
   const stop = deps.config.subscribe((applied) => {
     revision = applied.revision;
     accounts.use(applied.config);
     marks.use(applied.config);
+    affinity.use(applied.config);
   });
   return {
     inference: {
@@ -65,6 +71,7 @@ export function createForwarder(deps: ForwarderDeps): Forwarder {
       stop();
       accounts.close();
       reporter.close();
+      load.close();
       return deps.upstream.close();
     },
   };
@@ -93,6 +100,7 @@ function infer(deps: ForwarderParts, request: InferRequest, sink: Sink<InferResp
     facts,
     headers,
     ownKey: readOwnKey(headerOf(headers, "x-provider-key")),
+    affinity: deps.affinity.read({ facts, body: request.body, query: request.query, headers }),
     storedCall,
     originProvider: deps.marks.originOf(facts, request.body),
     arrivedAt: deps.now(),

@@ -37,6 +37,7 @@ export interface RequestRecord {
 export function recordRequest(deps: RecordDeps, record: RequestRecord): void {
   const { request, decided, order, log, firstByteAt } = record;
   const { endpoint, stream } = request.facts;
+  const { rejected } = request.affinity;
   const ms = Math.round(deps.now() - request.arrivedAt);
   deps.metrics.duration(endpoint).observe(ms / 1000);
   if (firstByteAt > 0) deps.metrics.firstByte(endpoint).observe((firstByteAt - request.arrivedAt) / 1000);
@@ -51,6 +52,7 @@ export function recordRequest(deps: RecordDeps, record: RequestRecord): void {
     deployment: order?.deployment,
     next: order?.next,
     strategy: order?.strategy,
+    affinity: order?.affinity,
     fallback: order?.fallbackKind,
     attempts: record.attempts,
     failures: log.entries.map((entry) => `${entry.deployment}=${entry.error ?? "ok"}`),
@@ -59,6 +61,7 @@ export function recordRequest(deps: RecordDeps, record: RequestRecord): void {
     revision: Number(decided?.configRevision ?? 0n),
     error: record.error,
     reason: record.reason,
+    ...(rejected.length === 0 ? {} : { affinity_rejected: [...rejected] }),
   });
   record.trace?.end(record);
 }

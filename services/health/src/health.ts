@@ -1,6 +1,6 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import type { Bus } from "@switchyard/bus";
-import { HealthReplica, outcomeFromWire, SUBJECTS } from "@switchyard/cluster";
+import { HealthReplica, outcomeFromWire, RouterBoard, SUBJECTS } from "@switchyard/cluster";
 import type { ConfigFeed } from "@switchyard/cluster";
 import { compileSnapshot } from "@switchyard/config";
 import type { SecretSource } from "@switchyard/config";
@@ -36,11 +36,13 @@ export interface Health {
 export function createHealth(deps: HealthDeps): Health {
   const watchers = new Watchers(deps.now);
   let config: ConfigSnapshot | undefined;
+  const routers = new RouterBoard(deps.bus, deps.now);
   const replica = new HealthReplica({
     bus: deps.bus,
     name: deps.name,
     now: deps.now,
     role: "keeps",
+    routers: () => routers.names,
     onTransitions: (transitions) => logTransitions(deps.logger, transitions),
     onChange: (snapshot, keys) => {
       watchers.tell(snapshot, keys);
@@ -64,6 +66,7 @@ export function createHealth(deps: HealthDeps): Health {
       stop();
       outcomes.unsubscribe();
       watchers.close();
+      routers.close();
       replica.close();
     },
   };

@@ -20,6 +20,8 @@ export interface Resumed {
   readonly failed: FailedAttempt | undefined;
   readonly decidedAt: number;
   readonly lastResort: boolean;
+  /** B4: whether it probes a benched deployment. */
+  readonly probe: boolean;
 }
 
 /** Seals what the next decision for this request needs. */
@@ -45,6 +47,7 @@ export function sealContinuation(
       deployment: pending.decision.deployment.id,
       decidedAtMs: BigInt(pending.decidedAt),
       lastResort: pending.decision.lastResort,
+      probe: pending.decision.probe,
     },
   });
   return seal.close(toBinary(ContinuationSchema, message));
@@ -73,6 +76,7 @@ export function openContinuation(
     failed: attempt,
     decidedAt: Number(pending?.decidedAtMs ?? 0n),
     lastResort: pending?.lastResort ?? false,
+    probe: pending?.probe ?? false,
   };
 }
 

@@ -2,9 +2,18 @@ import { randomUUID } from "node:crypto";
 import { findKey, keyHashOf, outcomeFromWire, secretOf } from "@switchyard/cluster";
 import type { HealthReplica } from "@switchyard/cluster";
 import { decide, EMPTY_HISTORY } from "@switchyard/core";
-import type { CallerKey, ConfigSnapshot, Decided, History, RequestFacts } from "@switchyard/core";
+import type {
+  AffinityHashes,
+  CallerKey,
+  ConfigSnapshot,
+  Decided,
+  History,
+  Outcome,
+  RequestFacts,
+} from "@switchyard/core";
 import type { Outcome as WireOutcome } from "@switchyard/proto/events/v1/events";
 import type {
+  AffinityHashes as WireHashes,
   DecideRequest,
   DecideResponse,
   RequestFacts as WireFacts,
@@ -14,16 +23,18 @@ import type { Call } from "@switchyard/rpc";
 import type { ConfigHistory } from "./config-history.ts";
 import { openContinuation, sealContinuation } from "./continuation.ts";
 import type { Resumed } from "./continuation.ts";
-import type { Ledger } from "./ledger.ts";
+import type { LoadBook } from "./load-book.ts";
 import { decisionToWire, endpointFromWire, explanationToWire } from "./messages.ts";
 import type { Seal } from "./seal.ts";
 
 export interface DeciderDeps {
   readonly configs: ConfigHistory;
   readonly health: HealthReplica;
-  readonly ledger: Ledger;
+  readonly load: LoadBook;
   readonly seal: Seal;
   readonly now: () => number;
+  /** Of this router, as health names it (B4). */
+  readonly name: string;
   /** An unsigned 32-bit integer, a new one each time. */
   readonly seed: () => number;
 }
@@ -39,7 +50,7 @@ export class Decider {
   }
 
   decide(request: DecideRequest, call: Call): DecideResponse {
-    const { health, ledger, seal } = this.#deps;
+    const { health, load, seal } = this.#deps;
     const now = this.#deps.now();
     const keyHash = keyHashOf(secretOf(call.header("authorization")));
     const resumed = this.#resume(request, keyHash, now);
@@ -61,15 +72,16 @@ export class Decider {
     const decided = decide({
       config,
       health: health.snapshot,
-      load: ledger.load(),
+      load: load.snapshot(),
       request: { facts: factsOf(request.facts, known, now), key },
       history: known.history,
       now,
       seed: known.seed,
       decisionId,
+      router: this.#deps.name,
       explain: request.explain,
     });
-    ledger.apply(decided.effects);
+    load.apply(decided.effects, now, request.reporter);
     for (const effect of decided.effects) if (effect.kind === "bench") health.bench(effect.bench);
     return respond({ decided, decisionId, known: { ...known, history: decided.history }, now, seal, key });
   }
@@ -92,12 +104,13 @@ export class Decider {
     const decided = decide({
       config,
       health: this.#deps.health.snapshot,
-      load: this.#deps.ledger.load(),
+      load: this.#deps.load.snapshot(),
       request: { facts: factsOf(facts, known, now), key },
       history: EMPTY_HISTORY,
       now,
       seed: known.seed,
       decisionId,
+      router: this.#deps.name,
       explain: true,
     });
     return respond({ decided, decisionId, known, now, seal: undefined, key });
@@ -134,15 +147,14 @@ export class Decider {
   #hear(outcomes: readonly WireOutcome[], key: CallerKey | undefined): void {
     if (key === undefined) return;
     const project = `${key.project}/`;
-    const own = outcomes.filter(({ group }) => group.startsWith(project));
-    this.#deps.health.observe(own.map(outcomeFromWire));
+    this.#observe(outcomes.filter(({ group }) => group.startsWith(project)).map(outcomeFromWire));
   }
 
   /** B6: what this router's own callers met counts here at once, also while the bus is away. */
   #learn(resumed: Resumed, request: DecideRequest): void {
     const { failed } = resumed;
     if (failed === undefined) return;
-    this.#deps.health.observe([
+    this.#observe([
       {
         decision: failed.decision,
         group: failed.group,
@@ -152,10 +164,15 @@ export class Decider {
         retryAfterMs: failed.retryAfterMs,
         decidedAt: resumed.decidedAt,
         at: failed.endedAt,
-        probe: resumed.lastResort,
+        probe: resumed.lastResort || resumed.probe,
         ownKey: (request.facts?.ownKeyProvider ?? "") !== "",
       },
     ]);
+  }
+
+  #observe(outcomes: readonly Outcome[]): void {
+    this.#deps.health.observe(outcomes);
+    this.#deps.load.observe(outcomes);
   }
 }
 
@@ -169,12 +186,42 @@ function factsOf(wire: WireFacts | undefined, known: Known, now: number): Reques
     model: wire === undefined || wire.model === "" ? undefined : wire.model,
     stream: wire?.stream ?? false,
     bodyBytes: Number(wire?.bodyBytes ?? 0n),
-    storedResponse: false,
+    ...keptFrom(wire),
     ownKeyProvider:
       wire === undefined || wire.ownKeyProvider === "" ? undefined : wire.ownKeyProvider.toLowerCase(),
+    ...countsFrom(wire),
+    affinity: wire?.affinity && affinityFrom(wire.affinity),
     arrivedAt: known.arrivedAt,
     deadline: wire?.deadlineMs === undefined ? undefined : now + Number(wire.deadlineMs),
   };
+}
+
+/** P8, BH-31: which account a request of `/v1/responses` is bound to. */
+function keptFrom(
+  wire: WireFacts | undefined,
+): Pick<RequestFacts, "storedResponse" | "kept" | "store" | "originProvider"> {
+  const kept = wire?.kept;
+  return {
+    storedResponse: kept !== undefined,
+    kept:
+      kept === undefined || kept.provider === ""
+        ? undefined
+        : { provider: kept.provider.toLowerCase(), group: kept.groupKey, servedBy: kept.servedBy },
+    store: wire?.store ?? false,
+    originProvider: wire?.originProvider.toLowerCase() || undefined,
+  };
+}
+
+function countsFrom(wire: WireFacts | undefined): Pick<RequestFacts, "inputTokens" | "maxOutputTokens"> {
+  const { inputTokens, maxOutputTokens } = wire ?? {};
+  return {
+    inputTokens: inputTokens === undefined ? undefined : Number(inputTokens),
+    maxOutputTokens: maxOutputTokens === undefined ? undefined : Number(maxOutputTokens),
+  };
+}
+
+function affinityFrom({ session, conversation, expressions }: WireHashes): AffinityHashes {
+  return { session, conversation, expressions: new Map(Object.entries(expressions)) };
 }
 
 function respond(parts: {

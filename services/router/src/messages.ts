@@ -30,12 +30,12 @@ export function endpointFromWire(wire: WireEndpoint): Endpoint {
 export function decisionToWire(decided: Decided, decisionId: string): DecideResponse["decision"] {
   const { decision } = decided;
   return decision.kind === "attempt"
-    ? { case: "attempt", value: attemptToWire(decision, decisionId) }
+    ? { case: "attempt", value: attemptToWire(decision, decided.history.asked, decisionId) }
     : { case: "refusal", value: refusalToWire(decision) };
 }
 
 /** Written as a literal: one is made for every request, and `create` would copy it. */
-function attemptToWire(decision: AttemptDecision, decisionId: string): Attempt {
+function attemptToWire(decision: AttemptDecision, asked: string | undefined, decisionId: string): Attempt {
   const { group, deployment } = decision;
   const attempt: Attempt = {
     $typeName: "switchyard.routing.v1.Attempt",
@@ -57,12 +57,22 @@ function attemptToWire(decision: AttemptDecision, decisionId: string): Attempt {
     step: decision.step,
     strategy: group.policy.strategy,
     groupKey: group.key,
+    probe: decision.probe,
+    affinity: decision.affinity ?? "",
+    countsTokens: deployment.limits?.tpm !== undefined || group.policy.strategy === "lowest_usage",
+    askedGroupKey: asked ?? group.key,
+    shared: isShared(decision),
   };
   if (deployment.price !== undefined) {
     const { input, output } = deployment.price;
     attempt.price = { $typeName: "switchyard.config.v1.Price", input, output };
   }
   return attempt;
+}
+
+/** BH-31: another account may have served before, or may serve later. */
+function isShared({ group, deployment, fallback }: AttemptDecision): boolean {
+  return fallback !== undefined || group.deployments.some(({ provider }) => provider !== deployment.provider);
 }
 
 function refusalToWire(decision: RefuseDecision) {

@@ -1,6 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 import type { Bus } from "@switchyard/bus";
-import { BUCKETS, findKey, HealthReplica, keyHashOf, secretOf } from "@switchyard/cluster";
+import {
+  announceRouter,
+  BUCKETS,
+  findKey,
+  HealthReplica,
+  keyHashOf,
+  RouterBoard,
+  secretOf,
+} from "@switchyard/cluster";
 import type { ConfigFeed, WritableConfigFeed } from "@switchyard/cluster";
 import type { SecretSource } from "@switchyard/config";
 import type { ConfigService } from "@switchyard/proto/admin/v1/config_service";
@@ -16,7 +24,7 @@ import type { Logger, Metrics, Readiness } from "@switchyard/telemetry";
 import { ConfigHistory } from "./config-history.ts";
 import { createConfigRpc } from "./config-rpc.ts";
 import { Decider } from "./decider.ts";
-import { Ledger } from "./ledger.ts";
+import { LoadBook } from "./load-book.ts";
 import { ReadinessBoard } from "./readiness-board.ts";
 import { Seal } from "./seal.ts";
 
@@ -52,14 +60,24 @@ export function createRouter(deps: RouterDeps): Router {
     role: "follows",
   });
   const board = new ReadinessBoard(deps.bus, deps.now);
-  const ledger = new Ledger(() => board.notReady);
+  const routers = new RouterBoard(deps.bus, deps.now);
+  const load = new LoadBook({
+    bus: deps.bus,
+    now: deps.now,
+    notReady: () => board.notReady,
+    routers: () => routers.names.length,
+  });
+  const leave = announceRouter(deps.bus, deps.name);
   const seal = new Seal();
   const stopSharing = seal.share(deps.bus.keyValue(BUCKETS.config));
   const stopConfig = deps.config.subscribe((applied) => {
-    health.useConfig(configs.use(applied));
+    const config = configs.use(applied);
+    health.useConfig(config);
+    load.useConfig(config);
     deps.metrics.configRevision.set(applied.revision);
   });
-  const decider = new Decider({ configs, health, ledger, seal, now: deps.now, seed: deps.seed });
+  const { now, seed } = deps;
+  const decider = new Decider({ configs, health, load, seal, now, seed, name: deps.name });
   return {
     routing: {
       decide: (request, call) => decider.decide(request, call),
@@ -95,6 +113,9 @@ export function createRouter(deps: RouterDeps): Router {
     close: () => {
       stopConfig();
       stopSharing();
+      leave();
+      load.close();
+      routers.close();
       board.close();
       health.close();
     },

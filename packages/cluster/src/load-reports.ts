@@ -1,0 +1,35 @@
+import { create } from "@bufbuild/protobuf";
+import type { LoadReport } from "@switchyard/core";
+import { LoadReportSchema } from "@switchyard/proto/events/v1/events";
+import type { LoadReport as WireReport } from "@switchyard/proto/events/v1/events";
+
+export function loadReportToWire({ reporter, sequence, deployments }: LoadReport): WireReport {
+  return create(LoadReportSchema, {
+    reporter,
+    sequence: BigInt(sequence),
+    deployments: deployments.map((one) => ({
+      ...one,
+      requests: BigInt(one.requests),
+      tokens: BigInt(Math.round(one.tokens)),
+      streamedTokens: BigInt(Math.round(one.streamedTokens)),
+    })),
+  });
+}
+
+export function loadReportFromWire({ reporter, sequence, deployments }: WireReport): LoadReport {
+  return {
+    reporter,
+    sequence: Number(sequence),
+    deployments: deployments.map((one) => ({
+      load: one.load,
+      inFlight: one.inFlight,
+      minute: one.minute,
+      requests: Number(one.requests),
+      tokens: Number(one.tokens),
+      measured: one.measured,
+      firstTokenMs: one.firstTokenMs,
+      streamedTokens: Number(one.streamedTokens),
+      streamedMs: one.streamedMs,
+    })),
+  };
+}
