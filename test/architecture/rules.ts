@@ -48,6 +48,7 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   "@nats-io/jetstream": ["packages/bus"],
   "@nats-io/kv": ["packages/bus"],
   "@smithy/signature-v4": ["packages/upstream"],
+  "google-auth-library": ["packages/upstream"],
   nats: ["packages/bus"],
   "@opentelemetry/api": ["packages/telemetry"],
   "@opentelemetry/core": ["packages/telemetry"],

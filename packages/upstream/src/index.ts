@@ -1,3 +1,4 @@
+export { createGoogleTokens, type TokenSource } from "./auth/google-tokens.ts";
 export { type AwsSigning, type Signable, signAws } from "./auth/sign-aws.ts";
 export { ExchangeError, type ExchangePhase } from "./errors.ts";
 export type {

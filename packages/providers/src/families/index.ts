@@ -12,8 +12,7 @@ import { family as vertex } from "./vertex/family.ts";
 
 /** The families that can be called; `CAPABILITIES` lists all that a config may name. */
 export const FAMILIES: ReadonlyMap<FamilyName, Family> = new Map(
-  [openAi, azureOpenAi, anthropic, openAiCompatible, openRouter, vertex, gemini].map((family) => [
-    family.name,
-    family,
-  ]),
+  [openAi, azureOpenAi, anthropic, bedrock, bedrockMantle, openAiCompatible, openRouter, vertex, gemini].map(
+    (family) => [family.name, family],
+  ),
 );

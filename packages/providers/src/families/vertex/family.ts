@@ -7,6 +7,7 @@ import { addressOf } from "./address.ts";
 /** Google's Vertex AI: Gemini by its own API, Claude by Anthropic's. */
 export const family: Family = {
   name: "vertex",
+  tokens: "google",
   wireOf({ endpoint, model }) {
     if (endpoint === "native") return endpoint;
     if (endpoint === "chat" || endpoint === "messages" || endpoint === "responses") {
