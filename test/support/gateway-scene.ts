@@ -18,6 +18,12 @@ export const SCENE_ENV: Readonly<Record<string, string>> = {
   SCENE_UPKEY_A: CANARIES.A,
   SCENE_UPKEY_B: CANARIES.B,
   SCENE_UPKEY_C: CANARIES.C,
+  // An AWS access key, as AWS's own tools print it.
+  SCENE_AWS_A: JSON.stringify({
+    AccessKeyId: "ASIASCENE00000000001",
+    SecretAccessKey: `${CANARIES.A}+secret`,
+    SessionToken: `${CANARIES.A}+session`,
+  }),
 };
 
 /** The cases' set-up: no retries on the same deployment, one failure cools for 5 s, no jitter, strict order. */

@@ -38,7 +38,7 @@ function expected(host: string, path: string, query: string, token?: string): st
   const key = scope
     .split("/")
     .reduce<string | Buffer>((made, part) => hmac(made, part), `AWS4${SIGNING.secretAccessKey}`);
-  const signature = hmac(key as Buffer, toSign).toString("hex");
+  const signature = hmac(key, toSign).toString("hex");
   return `AWS4-HMAC-SHA256 Credential=${SIGNING.accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
 }
 

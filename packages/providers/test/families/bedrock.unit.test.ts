@@ -79,8 +79,14 @@ describe("bedrock", () => {
       secret: `${ID}:${SECRET}`,
     });
     expect(sent.headers).toStrictEqual([
-      ...["content-type", "application/json", "accept-encoding", "identity"],
-      ...["accept", "application/vnd.amazon.eventstream", "x-new", "n"],
+      "content-type",
+      "application/json",
+      "accept-encoding",
+      "identity",
+      "accept",
+      "application/vnd.amazon.eventstream",
+      "x-new",
+      "n",
     ]);
     expect(sent.signing).toStrictEqual({
       service: "bedrock",
