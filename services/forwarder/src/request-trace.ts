@@ -33,6 +33,10 @@ const OPERATIONS: Readonly<Record<BodyEndpoint, string>> = {
   count_tokens: "count_tokens",
 };
 
+/** The conventions have no word for calls about a stored response. */
+const STORED = "stored_response";
+const STORED_ID = /(?<=^\/v1\/responses)\/[^/]+/;
+
 /** The spans of one request: its own, and one for each attempt. There is none where tracing is off. */
 export class RequestTrace {
   readonly #request: RunRequest;
@@ -43,13 +47,13 @@ export class RequestTrace {
   #costUsd: number | undefined;
 
   constructor(tracer: Tracer, request: RunRequest) {
-    const { headers, id, infer, facts } = request;
+    const { headers, id, infer, facts, storedCall } = request;
     this.#request = request;
-    this.#operation = OPERATIONS[facts.endpoint];
+    this.#operation = storedCall === undefined ? OPERATIONS[facts.endpoint] : STORED;
     this.#span = tracer.startRequest({
       headers,
       method: infer.method,
-      route: infer.path,
+      route: storedCall === undefined ? infer.path : infer.path.replace(STORED_ID, "/{id}"),
       operation: this.#operation,
       stream: facts.stream,
       requestId: id,
@@ -105,6 +109,7 @@ export class RequestTrace {
       group: order?.group,
       fallbackKind: order?.fallbackKind,
       strategy: order?.strategy,
+      affinity: order?.affinity,
       deployment: order?.deployment,
       next: order?.next,
       attempts: count === 0 ? "" : log.traced(served),
@@ -123,6 +128,7 @@ const UNROUTED = {
   group: undefined,
   fallbackKind: undefined,
   strategy: undefined,
+  affinity: undefined,
   deployment: undefined,
   next: undefined,
   attempts: "",

@@ -159,6 +159,26 @@ describe("the trace of a request", () => {
     await stage.close();
   });
 
+  it("names a call about a stored response without its id", async () => {
+    const stage = createStage(A);
+    stage.ask({ method: "GET", path: "/v1/responses/resp_of_the_caller/input_items", body: "" });
+    await vi.advanceTimersByTimeAsync(1);
+    expect(stage.tracer.request.start).toMatchObject({
+      operation: "stored_response",
+      route: "/v1/responses/{id}/input_items",
+    });
+    stage.call.cancel();
+    await stage.close();
+  });
+
+  it("H4: names what the affinity key was made of", async () => {
+    const stage = createStage(attempt("a/m", { affinity: "conversation" }));
+    stage.ask();
+    stage.upstream.at(0).answer(200, OK);
+    expect(stage.tracer.end.affinity).toBe("conversation");
+    await stage.close();
+  });
+
   it("G2: names how the request came to another group", async () => {
     const stage = createStage(A, attempt("b/m", { group: "big", fallbackKind: "context" }, "failed"));
     stage.ask();

@@ -37,6 +37,7 @@ export function requestEndAttributes(end: RequestEnd): SpanAttributes {
     "gateway.refusal": end.refusal,
     "switchyard.route.group": end.group,
     "switchyard.route.strategy": end.strategy,
+    "switchyard.route.affinity": end.affinity,
     "switchyard.route.deployment": end.deployment,
     "switchyard.route.next": end.next,
     "switchyard.route.attempts": end.attempts,

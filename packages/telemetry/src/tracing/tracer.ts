@@ -10,7 +10,7 @@ export interface RequestStart {
   /** The caller's headers, flat and lower-case; `traceparent` and `tracestate` name its span. */
   readonly headers: readonly string[];
   readonly method: string;
-  /** The path that is served; undefined where the request has none that is. */
+  /** The path that is served, ids in it as `{id}`; undefined where the request has none that is. */
   readonly route: string | undefined;
   /** Of the GenAI conventions, such as `chat`; undefined where the request names none. */
   readonly operation: string | undefined;
@@ -85,6 +85,8 @@ export interface RequestEnd {
   readonly group: string | undefined;
   readonly fallbackKind: string | undefined;
   readonly strategy: string | undefined;
+  /** What the affinity key was made of that placed it, never the key; empty where the strategy did. */
+  readonly affinity: string | undefined;
   readonly deployment: string | undefined;
   readonly next: string | undefined;
   /** The value of `x-ants-attempts` (H1); empty when no provider was called. */
