@@ -155,6 +155,22 @@ forEachForm("gemini", {}, (stage) => {
     expect(other.counts).toEqual({ A: 1, B: 1 });
   });
 
+  it.concurrent.for([
+    ["a 400 that repeats the URL", 400, {}],
+    ["a 404", 404, {}],
+    ["a redirect", 307, { location: `https://h.example/?key=${CANARIES.A}` }],
+  ] as const)("BH-37: %s tells nobody the key", async ([, status, headers]) => {
+    await using scene = await stage.scene(ONE);
+    const message = `no such thing at /v1beta/models?key=${CANARIES.A}`;
+    scene.A.answer(json(status, { error: { code: status, message, status: "NOT_FOUND" } }, headers));
+    for (const stream of [false, true]) {
+      const reply = await scene.send({ stream });
+      const told = JSON.stringify([...reply.headers]) + (await reply.text());
+      expect(told).not.toContain(CANARIES.A);
+      if (status < 500 && status >= 400) expect(told).toContain("no such thing");
+    }
+  });
+
   it.concurrent("a blocked prompt is an answer that says so", async () => {
     await using scene = await stage.scene(ONE);
     scene.A.answer(json(200, { promptFeedback: { blockReason: "SAFETY", blockReasonMessage: "no" } }));

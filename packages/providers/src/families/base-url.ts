@@ -36,7 +36,7 @@ export function withQuery(path: string, query: string): string {
 
 /** A native path under the address: a version that both name stands once. */
 export function nativeUrlPath(base: BaseUrl, nativePath: string): string {
-  const version = /\/v\d+$/u.exec(base.path)?.[0];
+  const version = /\/v\d+(?:(?:alpha|beta)\d*)?$/u.exec(base.path)?.[0];
   const isDouble = version !== undefined && nativePath.startsWith(`${version}/`);
   return (isDouble ? base.path.slice(0, -version.length) : base.path) + nativePath;
 }

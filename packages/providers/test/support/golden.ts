@@ -44,6 +44,8 @@ export function goldenCases(): GoldenCase[] {
       .flatMap((found) => tellBoth(found, "bedrock")),
     ...providerCases(["anthropic"], "messages").flatMap((found) => toConverse(found, "messages")),
     ...providerCases(["openai"], "chat.completions").flatMap((found) => toConverse(found, "chat")),
+    ...providerCases(["anthropic"], "messages").flatMap((found) => toGemini(found, "messages")),
+    ...providerCases(["openai"], "chat.completions").flatMap((found) => toGemini(found, "chat")),
   ];
 }
 
@@ -71,6 +73,12 @@ function toConverse({ name, request }: ProviderCase, endpoint: "chat" | "message
   if (request === undefined) return [];
   const text = textOrRefusal(endpoint, "bedrock", request, "us.anthropic.claude-sonnet-4-5-20250929-v1:0");
   return [{ file: `${name}.converse.json`, text }];
+}
+
+/** The recorded request of a caller's dialect, put to Gemini. */
+function toGemini({ name, request }: ProviderCase, endpoint: "chat" | "messages"): GoldenCase[] {
+  if (request === undefined) return [];
+  return [{ file: `${name}.gemini.json`, text: textOrRefusal(endpoint, "gemini", request, "gemini-3-pro") }];
 }
 
 /** The recorded request, which is in the provider's dialect, put to a provider of the other one. */

@@ -6,6 +6,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   "$comment",
   "$vocabulary",
   "discriminator",
+  "strict",
   "examples",
 ]);
 
@@ -42,7 +43,7 @@ export function writeSchema(schema: JsonObject): JsonObject {
   const written: Record<string, Json | undefined> = {};
   const told: string[] = [];
   for (const [key, value] of Object.entries(merged)) {
-    if (value === undefined || LEFT_OUT.has(key)) continue;
+    if (value === undefined || LEFT_OUT.has(key) || key.startsWith("x-")) continue;
     if (TOLD.has(key)) told.push(`${key}: ${printJson(value)}`);
     else if (key === "const") define(written, "enum", [value]);
     else define(written, key, writeMember(key, value));
