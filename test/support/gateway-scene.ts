@@ -47,6 +47,8 @@ export interface SceneSpec {
   readonly deployments?: Readonly<Partial<Record<UpstreamName, object>>>;
   /** More groups, by the policy alone; they list the same upstreams. */
   readonly groups?: Readonly<Record<string, { order: readonly UpstreamName[]; policy?: object }>>;
+  /** Fields of the caller's key, such as `ignore_model`. */
+  readonly key?: object;
   readonly upstream?: ScriptedProviderOptions;
 }
 
@@ -182,7 +184,7 @@ export async function setScene(spec: SceneSpec): Promise<SceneSet> {
   ];
   const secret = { sha256: createHash("sha256").update(names.key).digest("hex") };
   const granted = ["g", ...Object.keys(spec.groups ?? {})].map((name) => names.group(name));
-  const keys = [{ name: `key-${tag}`, secret, groups: granted }];
+  const keys = [{ name: `key-${tag}`, secret, groups: granted, ...spec.key }];
   return { upstreams, names, fragment: { providers, groups, keys } };
 }
 
