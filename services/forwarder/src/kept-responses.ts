@@ -71,16 +71,19 @@ export class KeptResponses {
       this.#told("too many writes are under way");
       return;
     }
+    void this.#put(id, value);
+  }
+
+  async #put(id: string, value: Uint8Array): Promise<void> {
     this.#writes += 1;
-    this.#store
-      .put(id, value)
-      .then(() => {
-        this.#failing = false;
-      })
-      .catch((error: unknown) => this.#told(describeFault(error)))
-      .finally(() => {
-        this.#writes -= 1;
-      });
+    try {
+      await this.#store.put(id, value);
+      this.#failing = false;
+    } catch (error) {
+      this.#told(describeFault(error));
+    } finally {
+      this.#writes -= 1;
+    }
   }
 
   /** Once until it works again. */

@@ -27,6 +27,7 @@ const COMPATIBLE = [
   "zai",
   "moonshot",
   "together",
+  "openrouter",
 ];
 
 /** Every recorded answer of a translated endpoint, and every recorded request, told in the other dialect. */
@@ -46,6 +47,36 @@ export function goldenCases(): GoldenCase[] {
     ...providerCases(["openai"], "chat.completions").flatMap((found) => toConverse(found, "chat")),
     ...providerCases(["anthropic"], "messages").flatMap((found) => toGemini(found, "messages")),
     ...providerCases(["openai"], "chat.completions").flatMap((found) => toGemini(found, "chat")),
+    ...responsesCases(),
+  ];
+}
+
+/** What callers of responses get from whoever has another API, and what those get from them. */
+function responsesCases(): GoldenCase[] {
+  const answers = (families: readonly string[], endpoint: string, family: FamilyName): GoldenCase[] =>
+    providerCases(families, endpoint).map((found) => ({
+      file: `${found.name}.responses.txt`,
+      text: answerText(found, "responses", family),
+    }));
+  const requests = providerCases(
+    ["openai", "azure-openai", "openrouter", "xai", "deepseek"],
+    "responses",
+  ).flatMap(({ name, request }) =>
+    request === undefined
+      ? []
+      : [
+          { file: `${name}.chat.json`, text: textOrRefusal("responses", "openai_compatible", request, "m") },
+          { file: `${name}.messages.json`, text: textOrRefusal("responses", "anthropic", request, "m") },
+        ],
+  );
+  return [
+    ...answers(["anthropic"], "messages", "anthropic"),
+    ...answers(COMPATIBLE, "chat.completions", "openai_compatible"),
+    ...answers(["gemini"], "generateContent", "gemini"),
+    ...answers(["gemini"], "streamGenerateContent", "gemini"),
+    ...answers(["bedrock"], "converse", "bedrock"),
+    ...answers(["bedrock"], "converse-stream", "bedrock"),
+    ...requests,
   ];
 }
 
@@ -89,7 +120,7 @@ function requestText(request: Uint8Array, dialect: "chat" | "messages"): string 
 }
 
 function textOrRefusal(
-  endpoint: "chat" | "messages",
+  endpoint: "chat" | "messages" | "responses",
   target: FamilyName,
   request: Uint8Array,
   model: string,
@@ -103,13 +134,19 @@ function textOrRefusal(
   }
 }
 
-function answerText(found: ProviderCase, dialect: "chat" | "messages", family: FamilyName): string {
+function answerText(
+  found: ProviderCase,
+  dialect: "chat" | "messages" | "responses",
+  family: FamilyName,
+): string {
   const streams = found.stream && found.status === 200;
   const messages = [{ role: "user", content: "hi" }];
   const body =
-    dialect === "chat"
-      ? { model: "g", stream: streams, stream_options: { include_usage: true }, messages }
-      : { model: "g", stream: streams, max_tokens: 10, messages };
+    dialect === "responses"
+      ? { model: "g", stream: streams, input: "hi", include: ["reasoning.encrypted_content"] }
+      : dialect === "chat"
+        ? { model: "g", stream: streams, stream_options: { include_usage: true }, messages }
+        : { model: "g", stream: streams, max_tokens: 10, messages };
   const plan = planOf(dialect, family, body);
   if (found.status !== 200) {
     const error = dialectOf(dialect).providerErrorBody(found.status, found.body, "req_1");

@@ -80,7 +80,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
 
   /** The response as far as it has come. */
   response(): JsonObject {
-    const status = this.#finish === undefined ? "in_progress" : statusOf(this.#finish);
+    const status = this.#status;
     const reason = this.#finish === undefined ? undefined : reasonOf(this.#finish);
     return {
       id: `resp_${this.#base}`,
@@ -99,6 +99,10 @@ export class ResponsesStreamEncoder implements StreamEncoder {
         this.#finish === undefined || this.#usage === undefined ? null : writeResponsesUsage(this.#usage),
       provider_specific: this.#others.length > 0 ? this.#others : undefined,
     };
+  }
+
+  get #status(): string {
+    return this.#finish === undefined ? "in_progress" : statusOf(this.#finish);
   }
 
   #echo(): JsonObject {
@@ -158,7 +162,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     const stopped =
       this.#finish === undefined ? this.#stop({ type: "finish", choice: 0, reason: "stop", native: "" }) : "";
     const response = this.response();
-    return stopped + this.#events.write(`response.${String(response["status"])}`, { response });
+    return stopped + this.#events.write(`response.${this.#status}`, { response });
   }
 }
 
