@@ -81,7 +81,7 @@ export interface UpstreamTls {
 
 /** Bounds of an upstream. */
 export interface UpstreamOptions {
-  /** Open and opening connections per origin (512). Requests beyond it wait their turn. */
+  /** Open and opening connections per origin (10,000). Requests beyond it wait their turn. */
   readonly maxConnectionsPerOrigin?: number;
   /** Requests that may wait per origin (1,024); one more fails with code `POOL_FULL`. */
   readonly maxQueuedPerOrigin?: number;

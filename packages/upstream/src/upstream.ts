@@ -15,7 +15,8 @@ import type {
   UpstreamTls,
 } from "./types.ts";
 
-const MAX_CONNECTIONS_PER_ORIGIN = 512;
+// Answers stream for minutes, so a busy process holds as many connections as it serves requests.
+const MAX_CONNECTIONS_PER_ORIGIN = 10_000;
 const MAX_QUEUED_PER_ORIGIN = 1024;
 const MAX_ORIGINS = 1024;
 const KEEP_ALIVE_MS = 30_000;
