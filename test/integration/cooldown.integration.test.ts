@@ -89,6 +89,14 @@ forEachForm("a bench", { replicas: 2 }, (stage) => {
     expect(later).toBeGreaterThan(0);
   });
 
+  it.concurrent("BH-01 keeps the later end, with round_robin in place of equal weights", async () => {
+    await using scene = await stage.scene({ pool: ["A", "B"], policy: { strategy: "round_robin", ...SKIP } });
+    const began = await refuseFour(scene, SHORT, tooMany(), false);
+    const [cooled, later] = await callsLater(scene, began, false);
+    expect(cooled).toBe(0);
+    expect(later).toBeGreaterThan(0);
+  });
+
   it.concurrent("BH-01 keeps the later end over two gateways that share health", async () => {
     await using scene = await stage.scene({ pool: ["A", "B"], policy: SKIP });
     const began = await refuseFour(scene, SHORT, tooMany(), true);
