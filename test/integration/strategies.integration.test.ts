@@ -187,5 +187,5 @@ function answerOf(tokens: number): Answer {
 
 async function leave(scene: Scene): Promise<void> {
   const signal = AbortSignal.timeout(150);
-  await expect(scene.ask({}, { signal })).rejects.toThrow();
+  await expect(scene.ask({}, { signal })).rejects.toThrow("aborted");
 }
