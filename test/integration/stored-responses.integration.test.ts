@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { failure, json, OK } from "@switchyard/testkit";
+import { eventually, failure, json, OK } from "@switchyard/testkit";
 import type { Answer } from "@switchyard/testkit";
 import { forEachForm } from "../support/gateway-stage.ts";
 import { ask, clientOf, KEEPERS, OPENAI, response } from "../support/responses.ts";
@@ -108,7 +108,9 @@ forEachForm("responses over replicas", { replicas: 2 }, (stage) => {
     }
     for (let turn = 0; turn < 4; turn += 1) {
       const made = (await (await ask(scene, {})).json()) as { id: string };
-      const read = await clientOf(scene, scene.via(1).http).responses.retrieve(made.id);
+      const there = clientOf(scene, scene.via(1).http);
+      // Written down without anybody waiting for it: known there a moment later.
+      const read = await eventually(() => there.responses.retrieve(made.id));
       expect(read.output_text).toBe(`from ${made.id.slice(5, 6)}`);
     }
   });

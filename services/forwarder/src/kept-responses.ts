@@ -29,6 +29,7 @@ export class KeptResponses {
   constructor(deps: { readonly bus: Bus; readonly logger: Logger }) {
     this.#store = deps.bus.keyValue(BUCKETS.responses, { ttlMs: TTL_MS });
     this.#logger = deps.logger;
+    void this.#open();
   }
 
   /** Undefined for an id that nobody remembers. Settles within the bus's own time; wait {@link FIND_MS}, no longer. */
@@ -47,6 +48,15 @@ export class KeptResponses {
       if (id === "" || id.length > LONGEST_ID) continue;
       this.#keep(id, entry);
       this.#write(id, toBinary(StoredResponseSchema, entry));
+    }
+  }
+
+  /** A bucket is opened on its first use, which takes longer than a request may wait. */
+  async #open(): Promise<void> {
+    try {
+      await this.#store.get("");
+    } catch {
+      // The store is away; what is written or looked for later opens it.
     }
   }
 
