@@ -1,0 +1,253 @@
+import { describe, expect, it } from "vitest";
+import type { FamilyName } from "../../src/families/capabilities.ts";
+import { TranslationFault } from "../../src/translate/fault.ts";
+import { planOf, sent } from "../support/exchange.ts";
+
+function to(family: FamilyName, body: object): Record<string, unknown> {
+  return sent(planOf("responses", family, { model: "g", input: "hi", ...body })).json;
+}
+
+function refused(body: object, family: FamilyName = "openai_compatible"): { code: string; param: string } {
+  try {
+    to(family, body);
+  } catch (error) {
+    if (error instanceof TranslationFault) return { code: error.code, param: error.param };
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+const call = (id: string, args = "{}"): object => ({
+  type: "function_call",
+  id: `fc_${id}`,
+  call_id: id,
+  name: "f",
+  arguments: args,
+  status: "completed",
+});
+const output = (id: string, value: unknown): object => ({
+  type: "function_call_output",
+  call_id: id,
+  output: value,
+});
+const PNG = "data:image/png;base64,AA==";
+
+describe("a response's request as a chat completion (P2)", () => {
+  it("instructions and system items before the first turn come first", () => {
+    expect(
+      to("openai_compatible", {
+        instructions: "Be brief.",
+        input: [
+          { role: "developer", content: "In verse." },
+          { type: "message", role: "user", content: [{ type: "input_text", text: "hi" }] },
+        ],
+      })["messages"],
+    ).toEqual([
+      { role: "system", content: "Be brief.\n\nIn verse." },
+      { role: "user", content: "hi" },
+    ]);
+  });
+
+  it("BH-19, BH-20, BH-24, BH-28: calls stand with what was said before them, results in a row, numbers keep their digits", () => {
+    const input = [
+      { role: "user", content: "hi" },
+      { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAAA" },
+      {
+        type: "message",
+        id: "msg_1",
+        role: "assistant",
+        content: [{ type: "output_text", text: "Let me see.", annotations: [] }],
+      },
+      call("c1", '{"id":12345678901234567890,"x":1.10}'),
+      call("c2", ""),
+      output("c1", "one"),
+      output("c2", [
+        { type: "input_text", text: "two" },
+        { type: "input_image", image_url: PNG },
+      ]),
+      { role: "user", content: "and?" },
+    ];
+    expect(sent(planOf("responses", "openai_compatible", { model: "g", input })).text).toContain(
+      String.raw`"arguments":"{\"id\":12345678901234567890,\"x\":1.10}"`,
+    );
+    expect(to("openai_compatible", { input })["messages"]).toMatchObject([
+      { role: "user", content: "hi" },
+      {
+        role: "assistant",
+        content: "Let me see.",
+        tool_calls: [{ id: "c1" }, { id: "c2", function: { arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: "c1", content: "one" },
+      { role: "tool", tool_call_id: "c2" },
+      { role: "user", content: [{ type: "text" }, { type: "image_url", image_url: { url: PNG } }] },
+      { role: "user", content: "and?" },
+    ]);
+  });
+
+  it("BH-23: tools, their choice and whether they run in parallel", () => {
+    const tools = [
+      { type: "function", name: "f", description: "d", strict: true, parameters: { type: "object" } },
+    ];
+    expect(
+      to("openai_compatible", {
+        tools,
+        tool_choice: { type: "function", name: "f" },
+        parallel_tool_calls: false,
+      }),
+    ).toMatchObject({
+      tools: [
+        {
+          type: "function",
+          function: { name: "f", description: "d", strict: true, parameters: { type: "object" } },
+        },
+      ],
+      tool_choice: { type: "function", function: { name: "f" } },
+      parallel_tool_calls: false,
+    });
+    expect(to("openai_compatible", { tools, tool_choice: "required" })).toMatchObject({
+      tool_choice: "required",
+    });
+  });
+
+  it("limits, reasoning, format, user", () => {
+    const schema = { type: "object", properties: {}, additionalProperties: false };
+    expect(
+      to("openai_compatible", {
+        max_output_tokens: 9,
+        temperature: 0.25,
+        top_p: 0.5,
+        reasoning: { effort: "low", summary: "auto" },
+        text: { format: { type: "json_schema", name: "n", schema, strict: true }, verbosity: "medium" },
+        safety_identifier: "u",
+        stream: true,
+      }),
+    ).toEqual({
+      model: "m",
+      messages: [{ role: "user", content: "hi" }],
+      max_tokens: 9,
+      temperature: 0.25,
+      top_p: 0.5,
+      reasoning_effort: "low",
+      response_format: { type: "json_schema", json_schema: { name: "n", schema, strict: true } },
+      user: "u",
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    expect(to("openai_compatible", { text: { format: { type: "json_object" } } })["response_format"]).toEqual(
+      {
+        type: "json_object",
+      },
+    );
+  });
+
+  it("what says nothing to another provider is left out", () => {
+    expect(
+      to("openai_compatible", {
+        store: true,
+        metadata: { a: "b" },
+        include: ["reasoning.encrypted_content"],
+        background: false,
+        truncation: "disabled",
+        top_logprobs: 0,
+        prompt_cache_key: "k",
+        max_tool_calls: 3,
+        previous_response_id: null,
+        text: { format: { type: "text" } },
+        service_tier: "auto",
+      }),
+    ).toEqual({ model: "m", messages: [{ role: "user", content: "hi" }] });
+  });
+
+  it.each([
+    [{ tools: [{ type: "web_search" }] }, "tools.0.type"],
+    [{ tools: [{ type: "custom", name: "c" }] }, "tools.0.type"],
+    [{ tool_choice: { type: "file_search" } }, "tool_choice.type"],
+    [{ background: true }, "background"],
+    [{ truncation: "auto" }, "truncation"],
+    [{ previous_response_id: "resp_1" }, "previous_response_id"],
+    [{ conversation: "conv_1" }, "conversation"],
+    [{ prompt: { id: "p" } }, "prompt"],
+    [{ include: ["message.output_text.logprobs"] }, "include"],
+    [{ text: { verbosity: "low" } }, "text.verbosity"],
+    [{ service_tier: "flex" }, "service_tier"],
+    [{ new_field: 1 }, "new_field"],
+    [{ input: [{ type: "item_reference", id: "x" }] }, "input.0.type"],
+    [{ input: [{ type: "web_search_call", id: "x" }] }, "input.0.type"],
+    [
+      { input: [{ role: "user", content: [{ type: "input_image", file_id: "f" }] }] },
+      "input.0.content.0.file_id",
+    ],
+    [
+      { input: [{ role: "user", content: [{ type: "input_file", file_id: "f" }] }] },
+      "input.0.content.0.file_id",
+    ],
+  ])("refuses %j by its name", (body, param) => {
+    expect(refused(body)).toEqual({ code: "not_translatable", param });
+  });
+
+  it.each([
+    [{ input: 1 }, "input"],
+    [{ input: [1] }, "input.0"],
+    [{ input: [{ content: "x" }] }, "input.0.role"],
+    [{ input: [{ role: "user", content: [{ type: "input_text" }] }] }, "input.0.content.0.text"],
+    [{ input: [{ type: "function_call", call_id: "c", name: "f", arguments: "[1" }] }, "input.0.arguments"],
+    [
+      { input: [{ role: "system", content: [{ type: "input_image", image_url: PNG }] }] },
+      "input.0.content.0",
+    ],
+    [{ reasoning: { effort: "huge" } }, "reasoning.effort"],
+    [{ max_output_tokens: "9" }, "max_output_tokens"],
+    [{ tools: [{ type: "function" }] }, "tools.0.name"],
+  ])("%j is wrong in the caller's own API too", (body, param) => {
+    expect(refused(body)).toEqual({ code: "invalid_request", param });
+  });
+});
+
+describe("the same to Anthropic", () => {
+  it("BH-31: thinking comes back to who signed it, and to nobody else", () => {
+    const input = [
+      { role: "user", content: "hi" },
+      {
+        type: "reasoning",
+        id: "rs_1",
+        summary: [{ type: "summary_text", text: "hm" }],
+        encrypted_content: "anthropic-claude-v1.signature.SIG",
+      },
+      { type: "reasoning", id: "rs_2", summary: [], encrypted_content: "anthropic-claude-v1.redacted.RED" },
+      { type: "reasoning", id: "rs_3", summary: [], encrypted_content: "gAAAA" },
+      call("c1"),
+      output("c1", "one"),
+    ];
+    expect(to("anthropic", { input, reasoning: { effort: "low" } })["messages"]).toMatchObject([
+      { role: "user" },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "hm", signature: "SIG" },
+          { type: "redacted_thinking", data: "RED" },
+          { type: "tool_use", id: "c1", name: "f", input: {} },
+        ],
+      },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "c1" }] },
+    ]);
+    expect(JSON.stringify(to("openai_compatible", { input }))).not.toMatch(/SIG|RED|gAAAA/u);
+  });
+
+  it("images and documents, by URL and in place", () => {
+    const content = [
+      { type: "input_image", image_url: "https://h/x.png", detail: "high" },
+      { type: "input_file", filename: "a.pdf", file_data: "data:application/pdf;base64,AA==" },
+      { type: "input_file", file_url: "https://h/x.pdf" },
+    ];
+    expect(to("anthropic", { input: [{ role: "user", content }] })["messages"]).toMatchObject([
+      {
+        role: "user",
+        content: [
+          { type: "image", source: { type: "url", url: "https://h/x.png" } },
+          { type: "document", source: { type: "base64", media_type: "application/pdf", data: "AA==" } },
+          { type: "document", source: { type: "url", url: "https://h/x.pdf" } },
+        ],
+      },
+    ]);
+  });
+});
