@@ -13,7 +13,7 @@ export function planStored(
     request: input.family.buildRequest({ ...input, endpoint: "responses", stored }),
     translated: false,
     streamType: SSE_TYPE,
-    openStream: () => new ResponsesStreamReader(),
+    openStream: () => new ResponsesStreamReader({ replays: true }),
     readAnswer: (body) => ({ kind: "usable", body, model: undefined, usage: undefined }),
   };
 }

@@ -116,6 +116,16 @@ describe("what commits (E6)", () => {
     expect(of(CREATED)).toMatchObject({ verdict: "cut", keeps: ["resp_1", "conv_1"], sequence: 1 });
   });
 
+  it("a replay tells what it tells, failed or not, and counts nothing again", () => {
+    const failed = event("response.failed", { response: { status: "failed", usage: { total_tokens: 1 } } });
+    const reader = new ResponsesStreamReader({ replays: true });
+    const out: Uint8Array[] = [];
+    reader.push(bytesOf(CREATED + failed), out);
+    expect(reader.finish(out)).toBe("complete");
+    expect(textOf(concat(out))).toBe(CREATED + failed);
+    expect(reader).toMatchObject({ usage: undefined, keeps: [], failure: undefined });
+  });
+
   it("what is not kept is nowhere to be found (P8)", () => {
     expect(of(event("response.created", { response: { id: "resp_1", store: false } })).keeps).toEqual([]);
   });

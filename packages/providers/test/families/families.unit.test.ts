@@ -1,17 +1,20 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { CAPABILITIES, capabilities, FAMILY_NAMES, isFamilyName } from "../../src/families/capabilities.ts";
+import {
+  CAPABILITIES,
+  capabilities,
+  FAMILY_NAMES,
+  type FamilyName,
+  isFamilyName,
+} from "../../src/families/capabilities.ts";
 import { FamilyError, type ProviderRequest, type ProviderRequestInput } from "../../src/families/family.ts";
 import { FAMILIES } from "../../src/families/index.ts";
 import { callerHeaders } from "../../src/families/response-headers.ts";
 
 const BODY = new Uint8Array([0x7b, 0x7d]);
 
-function request(
-  name: "openai" | "azure_openai" | "openai_compatible",
-  input: Partial<ProviderRequestInput>,
-): ProviderRequest {
+function request(name: FamilyName, input: Partial<ProviderRequestInput>): ProviderRequest {
   const family = FAMILIES.get(name);
   if (family === undefined) throw new Error(`no family ${name}`);
   return family.buildRequest({
@@ -110,6 +113,29 @@ describe("addresses", () => {
     expect(request("azure_openai", input).path).toBe(
       `/openai/deployments/a%2Fb%20c/chat/completions?api-version=${DATED}&q=1`,
     );
+  });
+
+  it.each([
+    [undefined, "chat", "https://openrouter.ai/api/v1/chat/completions"],
+    [undefined, "responses", "https://openrouter.ai/api/v1/responses"],
+    ["http://h:1/", "messages", "http://h:1/api/v1/messages"],
+    ["http://h:1/x/v1", "chat", "http://h:1/x/v1/chat/completions"],
+  ] as const)("openrouter %s %s", (baseUrl, endpoint, url) => {
+    const input = { account: { baseUrl }, endpoint };
+    expect(urlOf(request("openrouter", input))).toBe(url);
+    expect(request("openrouter", input).headers).toContain("Bearer sk");
+    expect(() => request("openrouter", { endpoint: "count_tokens" })).toThrow(FamilyError);
+  });
+
+  it.each([
+    ["openai", undefined, "https://api.openai.com/v1/responses/resp_1/input_items?limit=2"],
+    ["azure_openai", "https://r", "https://r/openai/v1/responses/resp_1/input_items?limit=2"],
+    ["openai_compatible", "https://h/v1", "https://h/v1/responses/resp_1/input_items?limit=2"],
+  ] as const)("P8 %s: a call about a stored response", (name, baseUrl, url) => {
+    const stored = { method: "GET", path: "/resp_1/input_items" } as const;
+    const input = { account: { baseUrl }, endpoint: "responses", stored, query: "limit=2" } as const;
+    expect(urlOf(request(name, input))).toBe(url);
+    expect(request(name, input).method).toBe("GET");
   });
 
   it("the caller's query passes", () => {

@@ -51,10 +51,16 @@ export class ResponsesStreamReader implements StreamReader {
   /** Number of the event that would come next. */
   sequence = 0;
 
+  readonly #replays: boolean;
   readonly #framer = new SseFramer((event) => this.#take(event));
   readonly #passed = new PassThrough();
   #sawData = false;
   #ending = false;
+
+  /** `replays`: the stream tells again what was made before, and maybe failed then; it was counted then too. */
+  constructor(options: { readonly replays: boolean } = { replays: false }) {
+    this.#replays = options.replays;
+  }
 
   push(bytes: Uint8Array, out: Uint8Array[]): void {
     if (this.failure !== undefined) return;
@@ -101,7 +107,7 @@ export class ResponsesStreamReader implements StreamReader {
     if (
       named ||
       type === "error" ||
-      type === "response.failed" ||
+      (type === "response.failed" && !this.#replays) ||
       (type === undefined && says(bytes, ERROR))
     ) {
       this.failure = copyRange(bytes, start, end);
@@ -122,6 +128,7 @@ export class ResponsesStreamReader implements StreamReader {
       case "response.completed":
       case "response.incomplete":
       case "response.cancelled":
+      case "response.failed":
         this.#readResponse(bytes);
         this.committed = true;
         this.terminal = true;
@@ -145,6 +152,7 @@ export class ResponsesStreamReader implements StreamReader {
       : undefined;
     if (reading === undefined) return;
     this.model = reading.model ?? this.model;
+    if (this.#replays) return;
     this.usage = reading.usage ?? this.usage;
     this.keeps = reading.keeps;
   }
