@@ -35,6 +35,12 @@ const CASE_POLICY = {
 };
 
 export interface SceneSpec {
+  /** Groups have this preset and `policy` over it; neither the cases' own policy nor weights. */
+  readonly preset?: string;
+  /** The group's deployments as the config has them, by the names of their providers; instead of `deployments`. */
+  readonly list?: (provider: (name: UpstreamName) => string) => readonly object[];
+  /** The scene's groups as default fallbacks of a project of its own, in order (G3). */
+  readonly defaultFallbacks?: readonly string[];
   /** `[A > B]`: the first serves, the others stand by in this order. Default A, B. */
   readonly order?: readonly UpstreamName[];
   /** `{A, B}`: equal weights. Instead of `order`. */
@@ -54,6 +60,7 @@ export interface SceneSpec {
 
 /** What a scene adds to a config; names are unique in the run, so that scenes share a cluster. */
 export interface Fragment {
+  readonly projects: readonly object[];
   readonly providers: readonly object[];
   readonly groups: readonly object[];
   readonly keys: readonly object[];
@@ -161,15 +168,25 @@ export async function setScene(spec: SceneSpec): Promise<SceneSet> {
     const base = own.family === "openai_compatible" ? `${url}/v1` : url;
     return { name: provider(name, tag), base_url: base, credential: { env: `SCENE_UPKEY_${name}` }, ...own };
   });
+  const project = spec.defaultFallbacks === undefined ? {} : { project: `project-${tag}` };
+  const projects = spec.defaultFallbacks && [
+    { name: `project-${tag}`, default_fallbacks: spec.defaultFallbacks.map((name) => names.group(name)) },
+  ];
+  const { preset, list } = spec;
+  const weight = (first: boolean): object => (preset === undefined ? { weight: first ? 100 : 0 } : {});
   const group = (name: string, order: readonly UpstreamName[], pooled: boolean, policy: object): object => ({
     name: names.group(name),
-    deployments: order.map((each, place) => ({
-      provider: provider(each, tag),
-      model: `m-${each}`,
-      weight: pooled || place === 0 ? 100 : 0,
-      ...spec.deployments?.[each],
-    })),
-    policy: merge(CASE_POLICY, policy),
+    ...project,
+    deployments:
+      name === "g" && list !== undefined
+        ? list((each) => provider(each, tag))
+        : order.map((each, place) => ({
+            provider: provider(each, tag),
+            model: `m-${each}`,
+            ...weight(pooled || place === 0),
+            ...spec.deployments?.[each],
+          })),
+    policy: preset === undefined ? merge(CASE_POLICY, policy) : { preset, ...policy },
   });
   const groups = [
     group(
@@ -184,8 +201,8 @@ export async function setScene(spec: SceneSpec): Promise<SceneSet> {
   ];
   const secret = { sha256: createHash("sha256").update(names.key).digest("hex") };
   const granted = ["g", ...Object.keys(spec.groups ?? {})].map((name) => names.group(name));
-  const keys = [{ name: `key-${tag}`, secret, groups: granted, ...spec.key }];
-  return { upstreams, names, fragment: { providers, groups, keys } };
+  const keys = [{ name: `key-${tag}`, secret, groups: granted, ...project, ...spec.key }];
+  return { upstreams, names, fragment: { projects: projects ?? [], providers, groups, keys } };
 }
 
 /** Closes a scene's upstreams. */

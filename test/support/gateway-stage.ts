@@ -86,6 +86,7 @@ function inFourProcesses(options: StageOptions): Stage {
 function configOf(fragments: Iterable<Fragment>): object {
   const all = [...fragments];
   return {
+    projects: all.flatMap(({ projects }) => projects),
     providers: all.flatMap(({ providers }) => providers),
     groups: all.flatMap(({ groups }) => groups),
     keys: all.flatMap(({ keys }) => keys),
