@@ -77,8 +77,8 @@ const impureNames = [
   "queueMicrotask",
 ];
 
-/** The folder of core that puts the others together, and what every one of them may use. */
-const coreComposer = "decide";
+/** The folders of core that put the others together (`replay` makes decisions again), and what every one of them may use. */
+const coreComposers = ["decide", "replay"];
 const coreBase = "domain";
 
 const maxCodeLines = 400;
@@ -146,7 +146,7 @@ function relativeFault(path: string, specifier: string): string | undefined {
   if (!target.startsWith(`${owner}/src/`)) return `leaves its package with ${specifier}`;
   if (owner !== "packages/core") return undefined;
   const [from, to] = [coreFolderOf(path), coreFolderOf(target)];
-  const fine = from === undefined || from === coreComposer || from === to || to === coreBase;
+  const fine = from === undefined || coreComposers.includes(from) || from === to || to === coreBase;
   return fine ? undefined : `core/${from} must not import core/${to ?? posix.basename(target)}`;
 }
 

@@ -121,9 +121,18 @@ export {
   type CountedCall,
   type EndedCall,
 } from "./load/counters.ts";
-export { LoadLedger, recordLoad } from "./load/ledger.ts";
+export { LoadLedger, recordLoad, type LoadReads } from "./load/ledger.ts";
 export { loadKeyLookup, type LoadKeyLookup } from "./load/load-key.ts";
 export { REPORT_EVERY_MS, REPORT_TTL_MS, type LoadReport, type ReportedLoad } from "./load/report.ts";
+export { LineFault } from "./replay/fields.ts";
+export type { DecisionLine, DroppedLine, LogLine, LoggedCaller, OutcomeLine, Taken } from "./replay/line.ts";
+export { Observed } from "./replay/observed.ts";
+export { parseLine } from "./replay/parse-line.ts";
+export { recordDecision, recordDropped, recordOutcome } from "./replay/record.ts";
+export { callerLookup, verifyDecision, type CallerLookup, type Verified } from "./replay/redecide.ts";
+export { Replay } from "./replay/replay.ts";
+export type { ReplayChanges, ReplayReport } from "./replay/report.ts";
+export type { Compared, Row, RowSide, Side } from "./replay/tally.ts";
 export { outcomeName } from "./trace/attempt-outcome.ts";
 export { formatAttemptsHeader, MAX_HEADER_BYTES, type AttemptRow } from "./trace/attempts-header.ts";
 

@@ -277,7 +277,12 @@ describe("record", () => {
   it("invariant 1: a recorded load does not change with the ledger", () => {
     const ledger = new LoadLedger();
     ledger.apply([lease("d1"), { kind: "place", place: "x", value: 3 }], T0);
-    const kept = recordLoad(ledger.snapshot(new Set(["z"])), [LOAD, "m:none"]);
+    const kept = recordLoad(ledger.snapshot(new Set(["z"])), {
+      loads: [LOAD, "m:none"],
+      scopes: [],
+      groups: [],
+      places: ["x"],
+    });
     ledger.apply([lease("d2"), { kind: "place", place: "x", value: 4 }], T0);
     expect(kept.deployments?.get(LOAD)).toMatchObject({ inFlight: 1, requests: 1, tokens: 100 });
     expect(kept.places.get("x")).toBe(3);

@@ -188,16 +188,21 @@ export class LoadLedger {
   }
 }
 
-/**
- * A copy of a load for whoever keeps inputs of decisions (invariant 1), cut down to what one decision reads.
- *
- * @param loads load keys of the deployments that it may choose from
- */
-export function recordLoad(load: LoadSnapshot, loads: Iterable<string>): LoadSnapshot {
+/** What of a load one decision reads: keys of each map of {@link LoadSnapshot}. */
+export interface LoadReads {
+  /** Of `deployments`. */
+  readonly loads: readonly string[];
+  /** Of `probes`. */
+  readonly scopes: readonly string[];
+  /** Of `budgets`. */
+  readonly groups: readonly string[];
+  readonly places: readonly string[];
+}
+
+/** A copy of a load for whoever keeps inputs of decisions (invariant 1), cut down to what one decision reads. */
+export function recordLoad(load: LoadSnapshot, reads: LoadReads): LoadSnapshot {
   const deployments = new Map<string, DeploymentLoad>();
-  for (const key of loads) {
-    const one = load.deployments?.get(key);
-    if (one === undefined) continue;
+  for (const [key, one] of picked(load.deployments, reads.loads)) {
     const { inFlight, minute, requests, tokens, samples, firstTokenMs, perTokenMs } = one;
     const { successes, failures, measuredAt, countedAt } = one;
     const measured = { samples, firstTokenMs, perTokenMs, successes, failures, measuredAt, countedAt };
@@ -205,10 +210,23 @@ export function recordLoad(load: LoadSnapshot, loads: Iterable<string>): LoadSna
   }
   return {
     notReady: new Set(load.notReady),
-    places: new Map(load.places),
+    places: picked(load.places, reads.places),
     deployments,
-    probes: new Map(load.probes),
-    budgets: new Map(load.budgets),
+    probes: picked(load.probes, reads.scopes),
+    budgets: picked(load.budgets, reads.groups),
     routers: load.routers,
   };
+}
+
+function picked<Value>(
+  from: ReadonlyMap<string, Value> | undefined,
+  keys: readonly string[],
+): Map<string, Value> {
+  const found = new Map<string, Value>();
+  if (from === undefined || from.size === 0) return found;
+  for (const key of keys) {
+    const value = from.get(key);
+    if (value !== undefined) found.set(key, value);
+  }
+  return found;
 }
