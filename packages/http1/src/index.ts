@@ -11,3 +11,4 @@ export {
 } from "./head.ts";
 export { requestHead } from "./request-head.ts";
 export { type ResponseFault, ResponseReader, type ResponseSink } from "./response-reader.ts";
+export { Roster, type Rostered } from "./roster.ts";

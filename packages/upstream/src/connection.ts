@@ -1,3 +1,4 @@
+import type { Rostered } from "@switchyard/http1";
 import {
   type Fields,
   type Part,
@@ -8,7 +9,6 @@ import {
 } from "@switchyard/http1";
 import type { OpenSocket } from "./connect.ts";
 import { codeOf } from "./errors.ts";
-import type { Rostered } from "./roster.ts";
 import type { RequestBody } from "./types.ts";
 
 const MAX_HEAD_BYTES = 64 * 1024;

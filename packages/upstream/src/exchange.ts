@@ -1,3 +1,4 @@
+import type { Rostered } from "@switchyard/http1";
 import type { Fields } from "@switchyard/http1";
 import { BodyDecoder, type DecoderSink } from "./body-decoder.ts";
 import { contentCodings } from "./codings.ts";
@@ -5,7 +6,6 @@ import type { Connection, ConnectionUser } from "./connection.ts";
 import { ExchangeError, exchangeFailure } from "./errors.ts";
 import { responseHeaders } from "./headers.ts";
 import type { Lessee, OriginPool } from "./origin-pool.ts";
-import type { Rostered } from "./roster.ts";
 import type { Exchange, ExchangeHandler, ExchangeRequest, UpstreamClock, UpstreamTimer } from "./types.ts";
 
 /** What an exchange tells the upstream that made it. */

@@ -1,8 +1,8 @@
+import { Roster } from "@switchyard/http1";
 import { type ConnectTarget, type OpenSocket, openSocket } from "./connect.ts";
 import { Connection, type ConnectionOwner } from "./connection.ts";
 import { ExchangeError } from "./errors.ts";
 import { RequestHeads } from "./request-heads.ts";
-import { Roster } from "./roster.ts";
 import type { UpstreamClock } from "./types.ts";
 
 /** Who asks a pool for a connection. Exactly one of the two calls answers, unless it cancels. */

@@ -1,9 +1,9 @@
+import { Roster } from "@switchyard/http1";
 import { systemClock } from "./clock.ts";
 import { connectTarget } from "./connect.ts";
 import { ExchangeError } from "./errors.ts";
 import { type ExchangeOwner, RunningExchange } from "./exchange.ts";
 import { OriginPool, type PoolSettings } from "./origin-pool.ts";
-import { Roster } from "./roster.ts";
 import type {
   Exchange,
   ExchangeHandler,

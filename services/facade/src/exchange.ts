@@ -1,3 +1,4 @@
+import type { Roster, Rostered } from "@switchyard/http1";
 import type { Socket } from "node:net";
 import type { InferenceService, InferRequest } from "@switchyard/proto/inference/v1/inference_service";
 import { CallContext, type ServiceImpl, toConnectError } from "@switchyard/rpc";
@@ -19,7 +20,7 @@ export interface ExchangeHost {
   readonly maxBodyBytes: number;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly active: Set<Exchange>;
+  readonly active: Roster<Exchange>;
   /** Those whose response waited behind another when it was made: it has no socket that tells it of its end. */
   readonly pipelined: Set<Exchange>;
   /** No request follows on any connection. */
@@ -44,7 +45,8 @@ export interface Target {
 const MAX_DISCARDED = 256 * 1024 * 1024;
 
 /** One request and its answer: reads the body within bounds, makes the call, and ends it when the caller leaves. */
-export class Exchange {
+export class Exchange implements Rostered {
+  place = -1;
   readonly #host: ExchangeHost;
   readonly #source: RequestSource;
   readonly #writer: ResponseWriter;

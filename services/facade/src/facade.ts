@@ -1,3 +1,4 @@
+import { Roster } from "@switchyard/http1";
 import { randomUUID } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -72,7 +73,7 @@ class HttpFacade implements Facade, ExchangeHost {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly admission: Admission;
-  readonly active = new Set<Exchange>();
+  readonly active = new Roster<Exchange>();
   readonly pipelined = new Set<Exchange>();
   closing = false;
   readonly #nativePaths: () => readonly string[];
@@ -152,7 +153,7 @@ class HttpFacade implements Facade, ExchangeHost {
       this.#server.close(() => resolve());
     });
     const busy = new Map<Socket, Exchange>();
-    for (const exchange of this.active) busy.set(exchange.socket, exchange);
+    for (const exchange of this.active.all()) busy.set(exchange.socket, exchange);
     for (const last of busy.values()) last.answer.lastOnConnection = true;
     for (const socket of this.#sockets) if (!busy.has(socket)) socket.destroy();
     const grace = setTimeout(() => this.#stop(), graceMs);
@@ -163,13 +164,13 @@ class HttpFacade implements Facade, ExchangeHost {
 
   left(exchange: Exchange): void {
     if (!this.closing) return;
-    for (const other of this.active) if (other.socket === exchange.socket) return;
+    for (const other of this.active.all()) if (other.socket === exchange.socket) return;
     // Streams that began before the drain told their callers nothing of the connection's end.
     exchange.socket.destroySoon();
   }
 
   #stop(): void {
-    for (const exchange of this.active) exchange.refuse(SHUTTING_DOWN, true);
+    for (const exchange of this.active.all()) exchange.refuse(SHUTTING_DOWN, true);
     setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
     }, LAST_WORDS_MS);
@@ -229,7 +230,7 @@ class HttpFacade implements Facade, ExchangeHost {
 
   #onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     let open: Exchange | undefined;
-    for (const exchange of this.active) if (exchange.socket === socket) open = exchange;
+    for (const exchange of this.active.all()) if (exchange.socket === socket) open = exchange;
     this.#answerBroken(error, socket, open);
   }
 
