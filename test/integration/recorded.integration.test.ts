@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cutAt, raw, seededRandom } from "@switchyard/testkit";
@@ -8,13 +8,19 @@ const FIXTURES = join(import.meta.dirname, "../fixtures/providers");
 const PATHS: Readonly<Record<string, string>> = {
   "chat.completions": "/v1/chat/completions",
   embeddings: "/v1/embeddings",
+  responses: "/v1/responses",
 };
+/** They fail after their 200, so they end with an error of ours. */
+const FAILED_AFTER_200: ReadonlySet<string> = new Set([
+  "openai/responses-failed-stream",
+  "openrouter/chat-reasoning-stream",
+]);
 /** Of the message as it was recorded, not of the body that is stored. */
 const OF_THE_WIRE = new Set(["content-encoding", "content-length", "transfer-encoding", "connection"]);
 
 interface Recording {
   readonly name: string;
-  readonly family: "openai_compatible" | "azure_openai";
+  readonly family: "openai" | "openai_compatible" | "azure_openai" | "openrouter";
   readonly path: string;
   readonly stream: boolean;
   readonly status: number;
@@ -33,14 +39,16 @@ function readRecordings(folder: string, family: Recording["family"]): Recording[
       response_headers: Record<string, string>;
     };
     const path = PATHS[facts.endpoint];
-    if (path === undefined) return [];
+    const isKnown = path !== undefined && existsSync(join(at, "request.json"));
+    if (!isKnown || FAILED_AFTER_200.has(`${folder}/${name}`)) return [];
     const headers = Object.entries(facts.response_headers).filter(
       ([key]) => !OF_THE_WIRE.has(key.toLowerCase()),
     );
     return [
       {
         name: `${folder}/${name}`,
-        family,
+        // The generic family has responses only where its account says so.
+        family: family === "openai_compatible" && facts.endpoint === "responses" ? "openai" : family,
         path,
         stream: facts.stream,
         status: facts.status,
@@ -55,6 +63,7 @@ function readRecordings(folder: string, family: Recording["family"]): Recording[
 const RECORDINGS = [
   ...readRecordings("openai", "openai_compatible"),
   ...readRecordings("azure-openai", "azure_openai"),
+  ...readRecordings("openrouter", "openrouter"),
 ];
 const MODEL = /"model"\s*:\s*"[^"]*"/;
 

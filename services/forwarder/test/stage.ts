@@ -20,6 +20,7 @@ providers:
   - { name: a, family: openai_compatible, base_url: "http://127.0.0.1:1/v1", credential: { env: A } }
   - { name: b, family: openai_compatible, base_url: "http://127.0.0.1:2/v1", credential: { env: B } }
   - { name: c, family: openai_compatible, base_url: "http://127.0.0.1:3/v1", credential: { env: MISSING } }
+  - { name: d, family: openai, base_url: "http://127.0.0.1:4", credential: { env: B } }
 groups:
   - name: g
     deployments: [{ provider: a, model: m }, { provider: b, model: m }, { provider: c, model: m }]

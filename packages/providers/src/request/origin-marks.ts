@@ -1,4 +1,5 @@
 import { hashKey } from "@switchyard/core";
+import { openSeal } from "../dialects/responses/thinking-seal.ts";
 import { type Edit, splice } from "../json/splice.ts";
 import { decodeUtf8, encodeUtf8 } from "../json/text.ts";
 import { KeyFinder } from "./find-key.ts";
@@ -9,6 +10,7 @@ const PREFIX = "sy1.";
 /** `sy1.<account>.` and its longest form. */
 const MARK = /^sy1\.([0-9a-z]{1,7})\./u;
 const LONGEST_MARK = 12;
+const LONGEST_SEAL = 40;
 const QUOTE = 0x22;
 const NOTHING: readonly string[] = [];
 
@@ -46,7 +48,8 @@ export function ownContents(body: Uint8Array, own: string, strangers: boolean): 
   const foreign: number[] = [];
   for (let at = ENCRYPTED.next(body, 0); at >= 0; at = ENCRYPTED.next(body, at)) {
     const origin = originAt(body, at);
-    if (origin === undefined ? strangers && !isEmpty(body, at) : origin !== own) foreign.push(at);
+    const isStranger = !isEmpty(body, at) && (strangers || isSealed(body, at));
+    if (origin === undefined ? isStranger : origin !== own) foreign.push(at);
   }
   const items = foreign.map((at) => enclosingItem(body, at));
   const isElsewhere = items.some((item) => itemType(body, item)?.startsWith("compaction") === true);
@@ -80,6 +83,12 @@ function originAt(bytes: Uint8Array, at: number): string | undefined {
   const start = at + 1;
   const text = decodeUtf8(bytes, start, Math.min(bytes.length, start + LONGEST_MARK + 1));
   return MARK.exec(text)?.[1];
+}
+
+/** Another vendor's thinking, which went to the caller through a translation. */
+function isSealed(bytes: Uint8Array, at: number): boolean {
+  const end = Math.min(bytes.length, at + 1 + LONGEST_SEAL);
+  return openSeal(decodeUtf8(bytes, at + 1, end)) !== undefined;
 }
 
 function isEmpty(bytes: Uint8Array, at: number): boolean {

@@ -81,6 +81,11 @@ describe("BH-31 marks of origin", () => {
     expect(seenBy(A, [thought("")])).toEqual([thought("")]);
   });
 
+  it("thinking of another vendor's, which came through a translation, is never passed on", () => {
+    const sealed = thought("anthropic-claude-v1.signature.SIG");
+    expect(seenBy(A, [sealed, said("x")], false)).toEqual([said("x")]);
+  });
+
   it("chat's reasoning_items are treated the same", () => {
     const message = (blobs: readonly string[]): object => ({
       role: "assistant",

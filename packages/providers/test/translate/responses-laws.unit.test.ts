@@ -198,8 +198,8 @@ describe("requests", () => {
         }));
         const message = { role: "assistant", content, ...(calls.length > 0 ? { tool_calls } : {}) };
         const answer = { id: "c", model: "m", choices: [{ index: 0, message, finish_reason: "stop" }] };
-        const told = answered(planOf("responses", "openai_compatible", { model: "g", input: "hi" }), answer);
-        const input = [...(told["output"] as object[]), { role: "user", content: "go on" }];
+        const first = answered(planOf("responses", "openai_compatible", { model: "g", input: "hi" }), answer);
+        const input = [...(first["output"] as object[]), { role: "user", content: "go on" }];
         const { messages } = sent(planOf("responses", "openai_compatible", { model: "g", input })).json as {
           messages: object[];
         };

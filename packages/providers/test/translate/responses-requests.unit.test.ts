@@ -233,6 +233,26 @@ describe("the same to Anthropic", () => {
     expect(JSON.stringify(to("openai_compatible", { input }))).not.toMatch(/SIG|RED|gAAAA/u);
   });
 
+  it("BH-26: Google's signatures come back to Google, of calls too", () => {
+    const signed = { ...call("c1"), extra_content: { google: { thought_signature: "GSIG" } } };
+    const thinking = {
+      type: "reasoning",
+      summary: [{ type: "summary_text", text: "hm" }],
+      encrypted_content: "google-gemini-v1.signature.TSIG",
+    };
+    const input = [
+      { role: "user", content: "hi" },
+      thinking,
+      { role: "assistant", content: "so" },
+      signed,
+      output("c1", "1"),
+    ];
+    const sentToGoogle = JSON.stringify(to("gemini", { input }));
+    expect(sentToGoogle).toContain('"thoughtSignature":"TSIG"');
+    expect(sentToGoogle).toContain('"thoughtSignature":"GSIG"');
+    expect(JSON.stringify(to("anthropic", { input }))).not.toMatch(/TSIG|GSIG/u);
+  });
+
   it("images and documents, by URL and in place", () => {
     const content = [
       { type: "input_image", image_url: "https://h/x.png", detail: "high" },

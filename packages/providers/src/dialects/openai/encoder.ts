@@ -152,7 +152,8 @@ function toolDelta(index: number, called: JsonObject, id?: string, signature?: s
 }
 
 /** As Google's own compatible API has it, which is what clients know to give back (BH-26). */
-function writeGoogle(signature: string | undefined): JsonObject | undefined {
+/** Where Google's own compatible API has a signature (BH-26). */
+export function writeGoogle(signature: string | undefined): JsonObject | undefined {
   return signature === undefined ? undefined : { google: { thought_signature: signature } };
 }
 

@@ -91,7 +91,7 @@ export function readToolCalls(message: Fields): ToolCallBlock[] {
 }
 
 /** Where Google's own compatible API has a signature, of a call or of a message (BH-26). */
-function readGoogleSignature(owner: Fields): string | undefined {
+export function readGoogleSignature(owner: Fields): string | undefined {
   const extra = owner.take("extra_content");
   const google = isJsonObject(extra) ? extra["google"] : undefined;
   const signature = isJsonObject(google) ? google["thought_signature"] : undefined;

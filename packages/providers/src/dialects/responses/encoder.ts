@@ -4,7 +4,7 @@ import { type AnswerContext, AnswerFault, type StreamEncoder } from "../../trans
 import type { TokenUsage } from "../usage.ts";
 import { EventWriter } from "./event-writer.ts";
 import { OutputItems } from "./output-items.ts";
-import { seal } from "./thinking-seal.ts";
+import { seal, type Sealed } from "./thinking-seal.ts";
 
 type Finish = Extract<AnswerEvent, { readonly type: "finish" }>;
 
@@ -128,13 +128,15 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       case "thinking":
         return event.text === "" ? "" : this.#items.think(event.text);
       case "signature":
-        return this.#items.endThinking(this.#seal("signature", event.signature, event.format));
+        return this.#items.endThinking(
+          this.#seal({ kind: "signature", data: event.signature, format: event.format }),
+        );
       case "redacted": {
-        const encrypted = this.#seal("redacted", event.data, event.format);
+        const encrypted = this.#seal({ kind: "redacted", data: event.data, format: event.format });
         return encrypted === undefined ? "" : this.#items.endThinking(encrypted);
       }
       case "tool_start":
-        return this.#items.startCall(event.call, event.id, event.name);
+        return this.#items.startCall(event.call, event);
       case "tool_args":
         return this.#items.appendCall(event.call, event.json);
       case "tool_end":
@@ -148,8 +150,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
   }
 
   /** What is encrypted is only told to who asks for it. */
-  #seal(...sealed: Parameters<typeof seal>): string | undefined {
-    return this.#sealed ? seal(...sealed) : undefined;
+  #seal(sealed: Sealed): string | undefined {
+    return this.#sealed ? seal(sealed) : undefined;
   }
 
   #stop(finish: Finish): string {

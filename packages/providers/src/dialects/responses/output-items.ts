@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../../json/lossless.ts";
+import { writeGoogle } from "../openai/encoder.ts";
 import type { EventWriter } from "./event-writer.ts";
 import { MessageItem } from "./message-item.ts";
 import { ReasoningItem } from "./reasoning-item.ts";
@@ -8,6 +9,7 @@ interface OpenCall {
   readonly id: string;
   readonly callId: string;
   readonly name: string;
+  readonly signature: string | undefined;
   json: string;
 }
 
@@ -52,10 +54,13 @@ export class OutputItems {
     return opened + this.#endReasoning("completed");
   }
 
-  startCall(call: number, callId: string, name: string): string {
+  startCall(
+    call: number,
+    { id: callId, name, signature }: { id: string; name: string; signature?: string | undefined },
+  ): string {
     const before = this.#endReasoning("completed") + this.#endMessage("completed");
     const index = this.#next();
-    const open = { index, id: `fc_${this.#base}_${index}`, callId, name, json: "" };
+    const open = { index, id: `fc_${this.#base}_${index}`, callId, name, signature, json: "" };
     this.#calls.set(call, open);
     const item = callItem(open, "in_progress");
     return before + this.#events.write("response.output_item.added", { output_index: index, item });
@@ -126,6 +131,15 @@ export class OutputItems {
   }
 }
 
-function callItem({ id, callId, name, json }: OpenCall, status: string): JsonObject {
-  return { id, type: "function_call", status, arguments: json, call_id: callId, name };
+/** Google's signature of a call stands where its own compatible chat has it (BH-26). */
+function callItem({ id, callId, name, signature, json }: OpenCall, status: string): JsonObject {
+  return {
+    id,
+    type: "function_call",
+    status,
+    arguments: json,
+    call_id: callId,
+    name,
+    extra_content: writeGoogle(signature),
+  };
 }

@@ -3,6 +3,7 @@ import type { Block, Source, TextBlock, ToolResultBlock, Turn } from "../../neut
 import { sourceOfUrl } from "../../translate/data-url.ts";
 import { invalidField, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
+import { readGoogleSignature } from "../openai/request-parts.ts";
 import { openSeal } from "./thinking-seal.ts";
 
 const NO_COUNTERPART = "it has no counterpart there";
@@ -53,11 +54,9 @@ function readKind(item: Fields, type: string): Turn {
     case "function_call": {
       const id = item.needText("call_id");
       const name = item.needText("name");
-      return {
-        role: "assistant",
-        path,
-        blocks: [{ kind: "tool_call", path, id, name, input: readArguments(item) }],
-      };
+      const signature = readGoogleSignature(item);
+      const block: Block = { kind: "tool_call", path, id, name, input: readArguments(item), signature };
+      return { role: "assistant", path, blocks: [block] };
     }
     case "function_call_output":
       return { role: "user", path, blocks: [readResult(item)] };
@@ -165,8 +164,9 @@ function readReasoning(item: Fields): Block[] {
   const { path } = item;
   const text = [...textsOf(item.take("summary")), ...textsOf(item.take("content"))].join("\n\n");
   const sealed = openSeal(item.text("encrypted_content"));
-  if (sealed?.kind === "redacted") return [{ kind: "redacted", path, data: sealed.data }];
-  return [{ kind: "thinking", path, text, signature: sealed?.data }];
+  if (sealed?.kind === "redacted")
+    return [{ kind: "redacted", path, data: sealed.data, format: sealed.format }];
+  return [{ kind: "thinking", path, text, signature: sealed?.data, format: sealed?.format }];
 }
 
 function textsOf(parts: Json | undefined): string[] {

@@ -1,23 +1,26 @@
 import type { ThinkingFormat } from "../../neutral/events.ts";
 
-const SIGNED = "anthropic-claude-v1";
-const SIGNATURE = `${SIGNED}.signature.`;
-const REDACTED = `${SIGNED}.redacted.`;
-
 /** What the thinking of another vendor looks like as `encrypted_content`: who signed it, and its own words for it. */
-export type Sealed = { readonly kind: "signature" | "redacted"; readonly data: string };
+export interface Sealed {
+  readonly kind: "signature" | "redacted";
+  readonly data: string;
+  readonly format: ThinkingFormat;
+}
 
-/** Undefined for a vendor whose thinking no request can bring back. */
-export function seal(kind: Sealed["kind"], data: string, format: ThinkingFormat): string | undefined {
-  if (format !== SIGNED) return undefined;
-  return (kind === "signature" ? SIGNATURE : REDACTED) + data;
+const SEAL = /^(anthropic-claude-v1|google-gemini-v1)\.(signature|redacted)\./u;
+
+/** Names the vendor in front of what only it can check or read. */
+export function seal({ kind, data, format }: Sealed): string {
+  return `${format}.${kind}.${data}`;
 }
 
 /** The inverse of {@link seal}; undefined for what was sealed elsewhere. */
 export function openSeal(content: string | undefined): Sealed | undefined {
-  if (content?.startsWith(SIGNATURE) === true)
-    return { kind: "signature", data: content.slice(SIGNATURE.length) };
-  if (content?.startsWith(REDACTED) === true)
-    return { kind: "redacted", data: content.slice(REDACTED.length) };
-  return undefined;
+  const [prefix, format, kind] = SEAL.exec(content ?? "") ?? [];
+  if (content === undefined || prefix === undefined) return undefined;
+  return {
+    kind: kind as Sealed["kind"],
+    format: format as ThinkingFormat,
+    data: content.slice(prefix.length),
+  };
 }
