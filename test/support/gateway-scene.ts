@@ -52,10 +52,19 @@ export interface SceneSpec {
   /** Fields of the group's deployments. */
   readonly deployments?: Readonly<Partial<Record<UpstreamName, object>>>;
   /** More groups, by the policy alone; they list the same upstreams. */
-  readonly groups?: Readonly<Record<string, { order: readonly UpstreamName[]; policy?: object }>>;
+  readonly groups?: Readonly<Record<string, GroupSpec>>;
   /** Fields of the caller's key, such as `ignore_model`. */
   readonly key?: object;
+  /** Fields of further keys with the same grants, reached by {@link Scene.caller}. */
+  readonly callers?: readonly object[];
   readonly upstream?: ScriptedProviderOptions;
+}
+
+export interface GroupSpec {
+  readonly order: readonly UpstreamName[];
+  readonly policy?: object;
+  /** Instead of the scene's. */
+  readonly deployments?: SceneSpec["deployments"];
 }
 
 /** What a scene adds to a config; names are unique in the run, so that scenes share a cluster. */
@@ -74,16 +83,18 @@ export class Scene extends GatewayClient {
   readonly group: string;
   readonly #upstreams: ReadonlyMap<UpstreamName, ScriptedProvider>;
   readonly #names: SceneNames;
-  readonly #leave: () => Promise<void>;
+  readonly #config: SceneConfig;
+  #spec: SceneSpec;
 
-  constructor(gateway: Gateway, set: SceneSet, leave: () => Promise<void>) {
+  constructor(gateway: Gateway, set: SceneSet, config: SceneConfig) {
     super(gateway.http, set.names.key, set.names.group("g"));
     this.form = gateway.form;
     this.gateway = gateway;
     this.group = set.names.group("g");
     this.#upstreams = set.upstreams;
     this.#names = set.names;
-    this.#leave = leave;
+    this.#config = config;
+    this.#spec = set.spec;
   }
 
   get A(): ScriptedProvider {
@@ -103,9 +114,20 @@ export class Scene extends GatewayClient {
     return this.#names.group(name);
   }
 
+  /** Changes the config, by the spec; resolves when every process works by it. */
+  async change(spec: SceneSpec): Promise<void> {
+    this.#spec = { ...this.#spec, ...spec };
+    await this.#config.replace(writeFragment(this.#spec, this.#upstreams, this.#names));
+  }
+
   /** A caller of another gateway on the same bus. */
   via(replica: number): GatewayClient {
     return new GatewayClient(this.gateway.facades[replica] as string, this.key, this.group);
+  }
+
+  /** Who calls with the key of that place in `callers`, over any gateway. */
+  caller(place: number, replica = 0): GatewayClient {
+    return new GatewayClient(this.gateway.facades[replica] as string, `${this.key}-c${place}`, this.group);
   }
 
   /** Calls that each upstream has received, in order of their names. */
@@ -127,7 +149,7 @@ export class Scene extends GatewayClient {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#leave();
+    await this.#config.leave();
     await closeAll(this.#upstreams);
   }
 
@@ -138,14 +160,22 @@ export class Scene extends GatewayClient {
   }
 }
 
+/** The part of a gateway's config that is a scene's own. */
+export interface SceneConfig {
+  replace(fragment: Fragment): Promise<void>;
+  leave(): Promise<void>;
+}
+
 /** Upstreams, names and the config that belongs to them. */
 export interface SceneSet {
+  readonly spec: SceneSpec;
   readonly upstreams: ReadonlyMap<UpstreamName, ScriptedProvider>;
   readonly names: SceneNames;
   readonly fragment: Fragment;
 }
 
 interface SceneNames {
+  readonly tag: string;
   readonly key: string;
   group(name: string): string;
 }
@@ -162,52 +192,80 @@ export async function setScene(spec: SceneSpec): Promise<SceneSet> {
   ]);
   const upstreams = new Map<UpstreamName, ScriptedProvider>();
   for (const name of [...listed].toSorted()) upstreams.set(name, await createScriptedProvider(spec.upstream));
-  const names: SceneNames = { key: `ck-test-${tag}`, group: (name) => `${name}-${tag}` };
+  const names: SceneNames = { tag, key: `ck-test-${tag}`, group: (name) => `${name}-${tag}` };
+  return { spec, upstreams, names, fragment: writeFragment(spec, upstreams, names) };
+}
+
+function writeFragment(
+  spec: SceneSpec,
+  upstreams: ReadonlyMap<UpstreamName, ScriptedProvider>,
+  names: SceneNames,
+): Fragment {
   const providers = [...upstreams].map(([name, { url }]) => {
     const own = { family: "openai_compatible", ...spec.providers?.[name] };
     const base = own.family === "openai_compatible" ? `${url}/v1` : url;
-    return { name: provider(name, tag), base_url: base, credential: { env: `SCENE_UPKEY_${name}` }, ...own };
+    return {
+      name: provider(name, names.tag),
+      base_url: base,
+      credential: { env: `SCENE_UPKEY_${name}` },
+      ...own,
+    };
   });
-  const project = spec.defaultFallbacks === undefined ? {} : { project: `project-${tag}` };
-  const projects = spec.defaultFallbacks && [
-    { name: `project-${tag}`, default_fallbacks: spec.defaultFallbacks.map((name) => names.group(name)) },
-  ];
-  const { preset, list } = spec;
-  const weight = (first: boolean): object => (preset === undefined ? { weight: first ? 100 : 0 } : {});
-  const group = (name: string, order: readonly UpstreamName[], pooled: boolean, policy: object): object => ({
-    name: names.group(name),
-    ...project,
-    deployments:
-      name === "g" && list !== undefined
-        ? list((each) => provider(each, tag))
-        : order.map((each, place) => ({
-            provider: provider(each, tag),
-            model: `m-${each}`,
-            ...weight(pooled || place === 0),
-            ...spec.deployments?.[each],
-          })),
-    policy: preset === undefined ? merge(CASE_POLICY, policy) : { preset, ...policy },
-  });
+  const name = `project-${names.tag}`;
+  const defaults = spec.defaultFallbacks?.map((group) => names.group(group));
+  const project = defaults === undefined ? {} : { project: name };
+  const own = { order: spec.pool ?? spec.order ?? ["A", "B"], policy: spec.policy ?? {} };
+  const others = Object.entries(spec.groups ?? {});
   const groups = [
-    group(
-      "g",
-      spec.pool ?? spec.order ?? ["A", "B"],
-      spec.pool !== undefined,
-      withGroupNames(spec.policy ?? {}, names),
+    groupOf("g", own, spec, names),
+    ...others.map(([other, more]) =>
+      groupOf(other, { ...more, policy: { ...spec.policy, ...more.policy } }, spec, names),
     ),
-    ...Object.entries(spec.groups ?? {}).map(([name, { order, policy }]) =>
-      group(name, order, false, withGroupNames({ ...spec.policy, ...policy }, names)),
-    ),
-  ];
-  const secret = { sha256: createHash("sha256").update(names.key).digest("hex") };
-  const granted = ["g", ...Object.keys(spec.groups ?? {})].map((name) => names.group(name));
-  const keys = [{ name: `key-${tag}`, secret, groups: granted, ...project, ...spec.key }];
-  return { upstreams, names, fragment: { projects: projects ?? [], providers, groups, keys } };
+  ].map((group) => ({ ...group, ...project }));
+  const granted = ["g", ...others.map(([other]) => other)].map((name) => names.group(name));
+  const key = (suffix: string, fields: object | undefined): object => ({
+    name: `key-${names.tag}${suffix}`,
+    secret: { sha256: sha256(names.key + suffix) },
+    groups: granted,
+    ...project,
+    ...fields,
+  });
+  const more = (spec.callers ?? []).map((fields, place) => key(`-c${place}`, fields));
+  const keys = [key("", spec.key), ...more];
+  return {
+    projects: defaults === undefined ? [] : [{ name, default_fallbacks: defaults }],
+    providers,
+    groups,
+    keys,
+  };
+}
+
+function groupOf(name: string, group: GroupSpec, spec: SceneSpec, names: SceneNames): object {
+  const { preset, list } = spec;
+  const isOwn = name === "g";
+  const pooled = isOwn && spec.pool !== undefined;
+  const weight = (first: boolean): object => (preset === undefined ? { weight: first ? 100 : 0 } : {});
+  const listed = group.order.map((each, place) => ({
+    provider: provider(each, names.tag),
+    model: `m-${each}`,
+    ...weight(pooled || place === 0),
+    ...(group.deployments ?? spec.deployments)?.[each],
+  }));
+  const policy = withGroupNames(group.policy ?? {}, names);
+  return {
+    name: names.group(name),
+    deployments: isOwn && list !== undefined ? list((each) => provider(each, names.tag)) : listed,
+    policy: preset === undefined ? merge(CASE_POLICY, policy) : { preset, ...policy },
+  };
 }
 
 /** Closes a scene's upstreams. */
 export async function closeAll(upstreams: ReadonlyMap<UpstreamName, ScriptedProvider>): Promise<void> {
   await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 function provider(name: UpstreamName, tag: string): string {

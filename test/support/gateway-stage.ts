@@ -33,9 +33,12 @@ function inOneProcess(options: StageOptions): Stage {
       const config = configOf([set.fragment]);
       try {
         const gateway = await startGateway({ ...options, form: "one-process", config, env: SCENE_ENV });
-        return new Scene(gateway, set, async () => {
-          await gateway.stop();
-          expectNoSecrets(gateway);
+        return new Scene(gateway, set, {
+          replace: (fragment) => gateway.apply(configOf([fragment])),
+          leave: async () => {
+            await gateway.stop();
+            expectNoSecrets(gateway);
+          },
         });
       } catch (error) {
         await closeAll(set.upstreams);
@@ -66,19 +69,26 @@ function inFourProcesses(options: StageOptions): Stage {
       if (cluster === undefined) throw new Error("the cluster did not start");
       const gateway = cluster;
       const set = await setScene(spec);
-      fragments.add(set.fragment);
-      try {
+      let { fragment } = set;
+      const replace = async (next: Fragment): Promise<void> => {
+        fragments.delete(fragment);
+        fragment = next;
+        fragments.add(fragment);
         applied = applied.catch(() => undefined).then(() => gateway.apply(configOf(fragments)));
         await applied;
+      };
+      const leave = (): Promise<void> => {
+        fragments.delete(fragment);
+        return Promise.resolve();
+      };
+      try {
+        await replace(fragment);
       } catch (error) {
-        fragments.delete(set.fragment);
+        await leave();
         await closeAll(set.upstreams);
         throw error;
       }
-      return new Scene(gateway, set, () => {
-        fragments.delete(set.fragment);
-        return Promise.resolve();
-      });
+      return new Scene(gateway, set, { replace, leave });
     },
   };
 }
