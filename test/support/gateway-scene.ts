@@ -211,9 +211,9 @@ function writeFragment(
       ...own,
     };
   });
-  const name = `project-${names.tag}`;
+  const ownProject = `project-${names.tag}`;
   const defaults = spec.defaultFallbacks?.map((group) => names.group(group));
-  const project = defaults === undefined ? {} : { project: name };
+  const project = defaults === undefined ? {} : { project: ownProject };
   const own = { order: spec.pool ?? spec.order ?? ["A", "B"], policy: spec.policy ?? {} };
   const others = Object.entries(spec.groups ?? {});
   const groups = [
@@ -233,7 +233,7 @@ function writeFragment(
   const more = (spec.callers ?? []).map((fields, place) => key(`-c${place}`, fields));
   const keys = [key("", spec.key), ...more];
   return {
-    projects: defaults === undefined ? [] : [{ name, default_fallbacks: defaults }],
+    projects: defaults === undefined ? [] : [{ name: ownProject, default_fallbacks: defaults }],
     providers,
     groups,
     keys,
