@@ -1,9 +1,8 @@
-import { create } from "@bufbuild/protobuf";
-import { DecideRequestSchema, RequestFactsSchema } from "@switchyard/proto/routing/v1/routing_service";
 import type {
   DecideRequest,
   DecideResponse,
   FailedAttempt,
+  RequestFacts,
   RoutingService,
 } from "@switchyard/proto/routing/v1/routing_service";
 import type { Call, ServiceImpl } from "@switchyard/rpc";
@@ -88,33 +87,38 @@ export class DecisionStep {
     this.#forget?.();
   }
 
+  /** Written as literals: these are made for every request, and `create` would copy them. */
   #message(failed: FailedAttempt | undefined): DecideRequest {
-    const { facts, ownKey, id, infer, arrivedAt, affinity } = this.#request;
-    const { kept, originProvider } = this.#request;
+    const { facts, ownKey, id, infer, arrivedAt, affinity, kept, originProvider } = this.#request;
     const { deadline } = this.#call;
     const now = this.#askedAt;
-    return create(DecideRequestSchema, {
-      facts: create(RequestFactsSchema, {
-        id,
-        endpoint: endpointToWire(facts.endpoint),
-        path: infer.path,
-        model: facts.model ?? "",
-        stream: facts.stream,
-        bodyBytes: BigInt(facts.bodyBytes),
-        ownKeyProvider: ownKey?.provider ?? "",
-        store: facts.store,
-        originProvider: originProvider ?? "",
-        ...(facts.continues.length === 0 ? {} : { kept: keptToWire(kept) }),
-        ...(facts.maxOutputTokens === undefined ? {} : { maxOutputTokens: BigInt(facts.maxOutputTokens) }),
-        ...(affinity.hashes === undefined ? {} : { affinity: affinity.hashes }),
-        elapsedMs: BigInt(Math.max(0, Math.round(now - arrivedAt))),
-        ...(deadline === undefined ? {} : { deadlineMs: BigInt(Math.max(0, Math.round(deadline - now))) }),
-      }),
+    const wire: RequestFacts = {
+      $typeName: "switchyard.routing.v1.RequestFacts",
+      id,
+      endpoint: endpointToWire(facts.endpoint),
+      path: infer.path,
+      model: facts.model ?? "",
+      stream: facts.stream,
+      bodyBytes: BigInt(facts.bodyBytes),
+      ownKeyProvider: ownKey?.provider ?? "",
+      store: facts.store,
+      originProvider: originProvider ?? "",
+      elapsedMs: BigInt(Math.max(0, Math.round(now - arrivedAt))),
+    };
+    if (facts.continues.length > 0) wire.kept = keptToWire(kept);
+    if (facts.maxOutputTokens !== undefined) wire.maxOutputTokens = BigInt(facts.maxOutputTokens);
+    if (affinity.hashes !== undefined) wire.affinity = affinity.hashes;
+    if (deadline !== undefined) wire.deadlineMs = BigInt(Math.max(0, Math.round(deadline - now)));
+    const request: DecideRequest = {
+      $typeName: "switchyard.routing.v1.DecideRequest",
+      facts: wire,
       // Within one process the router seals it when it is read: only a request that fails pays for that.
       continuation: this.#last?.continuation ?? NO_CONTINUATION,
-      ...(failed === undefined ? {} : { failed }),
       outcomes: this.#deps.reporter.recent(),
+      explain: false,
       reporter: this.#deps.load.reporter,
-    });
+    };
+    if (failed !== undefined) request.failed = failed;
+    return request;
   }
 }
