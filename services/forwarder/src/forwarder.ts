@@ -105,5 +105,12 @@ function infer(deps: ForwarderParts, request: InferRequest, sink: Sink<InferResp
     originProvider: deps.marks.originOf(facts, request.body),
     arrivedAt: deps.now(),
   };
-  findKept(facts, deps.responses, (kept) => new RequestRun(deps, { ...asked, kept }, sink, call).start());
+  findKept(facts, deps.responses, (kept) => {
+    const run = new RequestRun(deps, { ...asked, kept }, sink, call);
+    try {
+      run.start();
+    } catch (error) {
+      run.onFault(error);
+    }
+  });
 }

@@ -82,6 +82,14 @@ describe("P8 stored responses", () => {
     expect(stage.sink.head?.status).toBe(404);
   });
 
+  it("a caller that leaves while its response is looked for costs no decision", async () => {
+    const stage = createStage(attempt("d/m", ORDER));
+    stage.ask({ path: `${PATH}/resp_9`, method: "GET", body: "" });
+    stage.call.cancel();
+    await vi.advanceTimersByTimeAsync(60);
+    expect(stage.decides).toHaveLength(0);
+  });
+
   it.each([
     ["GET", `${PATH}/resp_1/other`, 404],
     ["GET", `${PATH}/a%2Fb`, 404],
