@@ -203,6 +203,18 @@ describe("a response's request as a chat completion (P2)", () => {
   });
 });
 
+describe("who speaks it itself", () => {
+  it("P1: passes through where the account says so, and is told as chat where it does not", () => {
+    const body = { model: "g", input: "hi", tools: [{ type: "web_search" }] };
+    const account = { baseUrl: "https://h/v1", endpoints: ["chat", "responses"] as const };
+    const plan = planOf("responses", "openai_compatible", body, { account });
+    expect(plan).toMatchObject({ translated: false, request: { path: "/v1/responses" } });
+    expect(sent(plan).json).toEqual({ ...body, model: "m" });
+    expect(planOf("responses", "openrouter", body, { account: {} }).request.path).toBe("/api/v1/responses");
+    expect(refused({ tools: body.tools }).param).toBe("tools.0.type");
+  });
+});
+
 describe("the same to Anthropic", () => {
   it("BH-31: thinking comes back to who signed it, and to nobody else", () => {
     const input = [
