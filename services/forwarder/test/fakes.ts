@@ -2,8 +2,8 @@ import { create, fromBinary } from "@bufbuild/protobuf";
 import type { Bus } from "@switchyard/bus";
 import { createMemoryBus } from "@switchyard/bus";
 import { errorClassFromWire } from "@switchyard/cluster";
-import { OutcomeBatchSchema, UsageBatchSchema } from "@switchyard/proto/events/v1/events";
-import type { UsageEvent } from "@switchyard/proto/events/v1/events";
+import { LoadReportSchema, OutcomeBatchSchema, UsageBatchSchema } from "@switchyard/proto/events/v1/events";
+import type { LoadReport, UsageEvent } from "@switchyard/proto/events/v1/events";
 import type { Head, InferResponse, Trailer } from "@switchyard/proto/inference/v1/inference_service";
 import {
   AttemptSchema,
@@ -239,6 +239,10 @@ export class Published {
         ),
       ];
     });
+  }
+  /** What was told of load, in order; goodbyes too. */
+  get loads(): LoadReport[] {
+    return this.#of("load").map((payload) => fromBinary(LoadReportSchema, payload));
   }
   get usage(): UsageEvent[] {
     return this.#of("usage").flatMap((payload) => fromBinary(UsageBatchSchema, payload).events);

@@ -153,6 +153,8 @@ it("invariants 3 and 5: whatever comes, one end, one outcome for each attempt, n
         expect(published.outcomes).toHaveLength(upstream.exchanges.length);
         expect(published.usage.length).toBeLessThanOrEqual(1);
         for (const count of await stage.inFlight()) expect(count).toBe(0);
+        const told = published.loads.findLast(({ leaving }) => !leaving)?.deployments ?? [];
+        expect(told.filter((load) => load.inFlight > 0)).toEqual([]);
         expect(vi.getTimerCount()).toBe(0);
         vi.useRealTimers();
       },
