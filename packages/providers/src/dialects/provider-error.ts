@@ -10,7 +10,7 @@ const MESSAGE_LIMIT = 1000;
 const BODY_LIMIT = 65_536;
 
 const BODY_KEYS = new KeyTable(["type", "error"]);
-const ERROR_KEYS = new KeyTable(["message", "type"]);
+const ERROR_KEYS = new KeyTable(["message", "type", "status"]);
 const bodySlots = new KeySlots(BODY_KEYS);
 const errorSlots = new KeySlots(ERROR_KEYS);
 
@@ -50,6 +50,13 @@ export function isAnthropicError(body: Uint8Array): boolean {
     isText(body, errorSlots, 1) &&
     bodySlots.has(0) &&
     decodeUtf8(body, bodySlots.start(0), bodySlots.end(0)) === '"error"'
+  );
+}
+
+/** Whether a body is `{"error":{"code":400,"message":"…","status":"INVALID_ARGUMENT"}}`, as Google's APIs have it. */
+export function isGoogleError(body: Uint8Array): boolean {
+  return (
+    readErrorObject(body) && isText(body, errorSlots, 0) && !errorSlots.has(1) && isText(body, errorSlots, 2)
   );
 }
 

@@ -196,7 +196,7 @@ export function readErrorFacts(status: number, body: string, headerCodes: readon
   return {
     message: message === undefined || message === "" ? reasonOfStatus(status) : message,
     type: word(main?.["type"]) ?? word(main?.["error_type"]),
-    code: word(main?.["code"]),
+    code: codeOf(main),
     param: main?.["param"] === null ? null : word(main?.["param"]),
     codes: collector.codes,
     text: collector.texts
@@ -217,6 +217,13 @@ function mainObject(parsed: unknown): Fields | undefined {
   if (isFields(error)) return error;
   const detail = first["detail"];
   return isFields(detail) ? detail : first;
+}
+
+/** Google's code is the HTTP status once more; the word beside it says what happened. */
+function codeOf(main: Fields | undefined): string | undefined {
+  const status = main?.["status"];
+  const isWord = typeof status === "string" && /^[A-Z_]+$/.test(status);
+  return isWord && typeof main?.["code"] === "number" ? status : word(main?.["code"]);
 }
 
 function messageOf(parsed: unknown, main: Fields | undefined): string | undefined {

@@ -61,6 +61,14 @@ describe("errors of the gateway's own (H3)", () => {
 });
 
 describe("a provider's errors (P5, BH-33)", () => {
+  it("Google's word is the code, since its code is the status; others' own fields pass", () => {
+    const said = '{"error":{"code":429,"message":"Slow.","status":"RESOURCE_EXHAUSTED","details":[]}}';
+    const error = { message: "Slow.", type: "rate_limit_error", code: "RESOURCE_EXHAUSTED", param: null };
+    expect(openAiBody(429, said)).toStrictEqual({ error });
+    const openRouter = '{"error":{"message":"No credits","code":402,"metadata":{}}}';
+    expect(openAiBody(402, openRouter)).toStrictEqual(JSON.parse(openRouter));
+  });
+
   const recorded = ["chat.completions", "embeddings"]
     .flatMap((endpoint) => providerCases(["openai", "azure-openai"], endpoint))
     .filter(({ status }) => status >= 400);
@@ -75,6 +83,7 @@ describe("a provider's errors (P5, BH-33)", () => {
     ['{"detail":"plain"}', "plain"],
     ['{"detail":[{"loc":["body","x"],"msg":"bad"}]}', "bad"],
     ['[{"error":{"code":400,"message":"arr","status":"INVALID_ARGUMENT"}}]', "arr"],
+    ['{"error":{"code":400,"message":"google","status":"INVALID_ARGUMENT"}}', "google"],
     ['{"object":"error","message":"vllm","type":"BadRequestError","param":null,"code":400}', "vllm"],
     ['"just text"', "just text"],
     ["just text", "just text"],

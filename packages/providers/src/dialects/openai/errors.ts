@@ -1,6 +1,6 @@
 import { decodeUtf8, encodeUtf8 } from "../../json/text.ts";
 import type { CallerError, Dialect } from "../dialect.ts";
-import { hasErrorMessage, isAnthropicError, readProviderError } from "../provider-error.ts";
+import { hasErrorMessage, isAnthropicError, isGoogleError, readProviderError } from "../provider-error.ts";
 
 /** OpenAI's `error.type` for a status and code (contracts section 3). */
 export function openAiErrorType(status: number, code: string | null): string {
@@ -21,9 +21,9 @@ function providerError(status: number, body: Uint8Array): string {
   return JSON.stringify({ error: { message, type: type ?? openAiErrorType(status, code), code, param } });
 }
 
-/** An Anthropic error has a message in the same place, but not the fields beside it that clients of this dialect read. */
+/** Errors of Anthropic and Google have a message in the same place, but not the fields beside it that clients of this dialect read. */
 function isOwnForm(body: Uint8Array): boolean {
-  return hasErrorMessage(body) && !isAnthropicError(body);
+  return hasErrorMessage(body) && !isAnthropicError(body) && !isGoogleError(body);
 }
 
 function eventOf(json: string): Uint8Array {
