@@ -6,6 +6,7 @@ import type {
   AffinityHashes,
   CallerKey,
   ConfigSnapshot,
+  DecideInput,
   Decided,
   History,
   Outcome,
@@ -21,6 +22,7 @@ import type {
 import { failure } from "@switchyard/rpc";
 import type { Call } from "@switchyard/rpc";
 import type { ConfigHistory } from "./config-history.ts";
+import type { DecisionRecorder } from "./decision-recorder.ts";
 import { openContinuation, sealContinuation } from "./continuation.ts";
 import type { Resumed } from "./continuation.ts";
 import type { LoadBook } from "./load-book.ts";
@@ -37,6 +39,8 @@ export interface DeciderDeps {
   readonly name: string;
   /** An unsigned 32-bit integer, a new one each time. */
   readonly seed: () => number;
+  /** Absent where decisions are not logged. */
+  readonly recorder: DecisionRecorder | undefined;
 }
 
 const NOTHING: Uint8Array<ArrayBuffer> = new Uint8Array(0);
@@ -69,7 +73,7 @@ export class Decider {
       history: resumed?.history ?? EMPTY_HISTORY,
     };
     const decisionId = randomUUID();
-    const decided = decide({
+    const input: DecideInput = {
       config,
       health: health.snapshot,
       load: load.snapshot(),
@@ -80,7 +84,9 @@ export class Decider {
       decisionId,
       router: this.#deps.name,
       explain: request.explain,
-    });
+    };
+    const decided = decide(input);
+    this.#deps.recorder?.decided(input, decided);
     load.apply(decided.effects, now, request.reporter);
     for (const effect of decided.effects) if (effect.kind === "bench") health.bench(effect.bench);
     return respond({ decided, decisionId, known: { ...known, history: decided.history }, now, seal, key });

@@ -1,2 +1,3 @@
+export type { DecisionLog } from "./decision-recorder.ts";
 export { createRouter } from "./router.ts";
 export type { Router, RouterDeps } from "./router.ts";

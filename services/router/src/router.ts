@@ -24,6 +24,8 @@ import type { Logger, Metrics, Readiness } from "@switchyard/telemetry";
 import { ConfigHistory } from "./config-history.ts";
 import { createConfigRpc } from "./config-rpc.ts";
 import { Decider } from "./decider.ts";
+import { DecisionRecorder } from "./decision-recorder.ts";
+import type { DecisionLog } from "./decision-recorder.ts";
 import { LoadBook } from "./load-book.ts";
 import { ReadinessBoard } from "./readiness-board.ts";
 import { Seal } from "./seal.ts";
@@ -41,6 +43,8 @@ export interface RouterDeps {
   readonly seed: () => number;
   /** Unique in the cluster; a token of NATS subjects. */
   readonly name: string;
+  /** Where decisions are logged with their inputs; absent where they are not. */
+  readonly decisionLog?: DecisionLog | undefined;
 }
 
 export interface Router {
@@ -77,7 +81,9 @@ export function createRouter(deps: RouterDeps): Router {
     deps.metrics.configRevision.set(applied.revision);
   });
   const { now, seed } = deps;
-  const decider = new Decider({ configs, health, load, seal, now, seed, name: deps.name });
+  const { decisionLog } = deps;
+  const recorder = decisionLog && new DecisionRecorder(deps.bus, decisionLog);
+  const decider = new Decider({ configs, health, load, seal, now, seed, recorder, name: deps.name });
   return {
     routing: {
       decide: (request, call) => decider.decide(request, call),
@@ -111,6 +117,7 @@ export function createRouter(deps: RouterDeps): Router {
       },
     }),
     close: () => {
+      recorder?.close();
       stopConfig();
       stopSharing();
       leave();

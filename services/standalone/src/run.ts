@@ -4,6 +4,7 @@ import { parseCommand } from "./args/parse-args.ts";
 import { apply } from "./commands/apply.ts";
 import { explain } from "./commands/explain.ts";
 import { quickstart } from "./commands/quickstart.ts";
+import { replay } from "./commands/replay.ts";
 import { serve } from "./commands/serve.ts";
 import { validate } from "./commands/validate.ts";
 import { CommandError, EXIT } from "./exit.ts";
@@ -39,6 +40,8 @@ async function execute(command: Command): Promise<number | undefined> {
       return apply(command);
     case "explain":
       return explain(command);
+    case "replay":
+      return replay(command);
     case "quickstart":
       await quickstart(command);
       return undefined;

@@ -9,6 +9,7 @@ export type Command =
   | ServeCommand
   | { readonly name: "validate"; readonly file: string }
   | ExplainCommand
+  | ReplayCommand
   | ApplyCommand
   | QuickstartCommand;
 
@@ -30,6 +31,25 @@ export interface ExplainCommand {
   /** Path of the endpoint; told by the body when left out. */
   readonly path: string | undefined;
   readonly json: boolean;
+}
+
+export interface ReplayCommand {
+  readonly name: "replay";
+  /** A decision log. */
+  readonly log: string;
+  /** The candidate. */
+  readonly config: string;
+  readonly json: boolean;
+  /** Only checks that the config decides as it did. */
+  readonly verify: boolean;
+  readonly limits: ReplayLimits;
+}
+
+/** Past one of these the command fails; undefined = no such limit. In percent, shares in percentage points. */
+export interface ReplayLimits {
+  readonly shareChange: number | undefined;
+  readonly costChange: number | undefined;
+  readonly failureRate: number | undefined;
 }
 
 export interface ApplyCommand {

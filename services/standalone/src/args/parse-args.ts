@@ -15,6 +15,15 @@ type OptionTypes = Readonly<Record<string, "string" | "boolean">>;
 /** More processes than any machine has cores for are a typing mistake. */
 const MAX_WORKERS = 256;
 const SERVE: OptionTypes = { config: "string", services: "string", workers: "string" };
+const REPLAY: OptionTypes = {
+  log: "string",
+  config: "string",
+  json: "boolean",
+  verify: "boolean",
+  "max-share-change": "string",
+  "max-cost-change": "string",
+  "max-failure-rate": "string",
+};
 const ONE_SERVICE: OptionTypes = { config: "string", workers: "string" };
 
 /** What `argv` (without node and script) asks for. Throws a `CommandError` of status 2 with one clear line. */
@@ -34,6 +43,8 @@ export function parseCommand(argv: readonly string[]): Command {
       return apply(read(name, rest, { url: "string", "dry-run": "boolean" }, 1));
     case "explain":
       return explain(name, rest);
+    case "replay":
+      return replay(name, read(name, rest, REPLAY, 0));
     case "quickstart":
       return quickstart(read(name, rest, { http: "string", rpc: "string", ops: "string" }, 0));
     default:
@@ -80,6 +91,28 @@ function explain(name: "explain", rest: readonly string[]): Command {
     path: text(values["path"]),
     json: values["json"] === true,
   };
+}
+
+function replay(name: "replay", { values }: Given): Command {
+  return {
+    name,
+    log: required(name, values, "log"),
+    config: required(name, values, "config"),
+    json: values["json"] === true,
+    verify: values["verify"] === true,
+    limits: {
+      shareChange: percentOf(values, "max-share-change"),
+      costChange: percentOf(values, "max-cost-change"),
+      failureRate: percentOf(values, "max-failure-rate"),
+    },
+  };
+}
+
+function percentOf(values: Values, name: string): number | undefined {
+  const written = text(values[name]);
+  if (written === undefined) return undefined;
+  if (/^\d+(\.\d+)?%?$/u.test(written)) return Number.parseFloat(written);
+  throw usage(`--${name} must be a number of percent, not "${written}"`);
 }
 
 function quickstart({ values }: Given): Command {

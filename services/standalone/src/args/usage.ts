@@ -18,6 +18,10 @@ const COMMANDS: Readonly<Record<string, readonly [call: string, does: string]>> 
     "--config FILE --key K --model M [--body FILE] [--path PATH] [--json]",
     "how a request would be routed, and why",
   ],
+  replay: [
+    "--log FILE --config NEW [--verify] [--max-share-change P] [--max-cost-change P] [--max-failure-rate P] [--json]",
+    "how recorded traffic would move under a config (recorded with SWITCHYARD_DECISION_LOG=FILE)",
+  ],
 };
 
 export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS);

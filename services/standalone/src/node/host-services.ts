@@ -12,6 +12,7 @@ import { createLeanClient, registration } from "@switchyard/rpc";
 import type { ChannelOptions, Registration, ServiceImpl } from "@switchyard/rpc";
 import type { Logger, Metrics, Readiness, Tracer } from "@switchyard/telemetry";
 import { createUpstream } from "@switchyard/upstream";
+import { openDecisionLog } from "./decision-log-file.ts";
 import { randomSeed } from "./random-seed.ts";
 import type { ServiceName } from "../args/command.ts";
 import { CommandError } from "../exit.ts";
@@ -52,8 +53,11 @@ export function hostServices(options: HostOptions, owner: AsyncDisposableStack):
   let endWatches = (): void => {};
 
   if (services.has("router")) {
+    const decisionLog = openDecisionLog(process.env, logger);
+    owner.defer(() => decisionLog?.close());
     const router = createRouter({
       ...common,
+      decisionLog,
       ...(options.config.writable === undefined ? {} : { writable: options.config.writable }),
       logger: logger.child({ service: "router" }),
       seed: randomSeed,
