@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { startNatsServer } from "../support/nats-server.ts";
 import { addressOf, chat, runBlock, startLine, Workplace } from "./readme-commands.ts";
-import { CLUSTER, CONFIG, EXPLAIN, FOUR, POLICY, VALIDATE_AND_SERVE } from "./readme-examples.ts";
+import { CLUSTER, CONFIG, EXPLAIN, FOUR, POLICY, REPLAY, VALIDATE_AND_SERVE } from "./readme-examples.ts";
 
 const SECRETS = {
   AZURE_EASTUS_KEY: "azure-secret",
@@ -107,6 +107,24 @@ describe("README: the config", () => {
     expect(stdout).toMatch(/^caller +team-a$/m);
     expect(stdout).toMatch(/^ +(chosen|eligible) +azure-eastus\/gpt-5 +score 0\.7$/m);
     expect(stdout).toMatch(/^ +(chosen|eligible) +openai\/gpt-5 +score 0\.3$/m);
+  });
+
+  it("replays what it has logged: confirmed on its own config, and compared under a candidate", async () => {
+    for (const provider of [azure, openai]) provider.answer(OK("hello"));
+    const [record = "", confirm = "", compare = ""] = REPLAY.trim().split("\n");
+    const [, variable = "", log = "", start = ""] = /^(\w+)=(\S+) (.*)$/.exec(record) ?? [];
+    expect(start).toBe(serve);
+    const node = await serving({ ...SECRETS, [variable]: log });
+    for (let call = 0; call < 10; call += 1) {
+      expect((await chat(addressOf(node, "http"), SECRETS.TEAM_A_KEY, "chat")).status).toBe(200);
+    }
+    await node.stop();
+    expect((await runBlock(confirm, files.folder)).stdout).toMatch(/^10 of 10 decisions come out the same/);
+
+    const candidate = atProviders(CONFIG).replace("weight: 70", "weight: 0");
+    files.write("candidate.yaml", candidate);
+    const { stdout } = await runBlock(compare, files.folder);
+    expect(stdout).toMatch(/^default\/chat openai\/gpt-5 +\d+\.\d\d -> 100\.00 /m);
   });
 
   it("takes the policy as a preset with the fields over it", () => {

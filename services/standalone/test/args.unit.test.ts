@@ -47,6 +47,14 @@ describe("the command line", () => {
       json: true,
     });
     expect(parseCommand(["quickstart", "--http", "127.0.0.1:1"])).toMatchObject({ http: "127.0.0.1:1" });
+    expect(parseCommand("replay --log l --config f --verify --max-cost-change 2.5%".split(" "))).toEqual({
+      name: "replay",
+      log: "l",
+      config: "f",
+      json: false,
+      verify: true,
+      limits: { shareChange: undefined, costChange: 2.5, failureRate: undefined },
+    });
     expect(parseCommand(["--help"])).toMatchObject({ name: "help" });
     expect(parseCommand(["apply", "--help"])).toMatchObject({ name: "help" });
     expect(parseCommand(["--version"])).toEqual({ name: "version" });
@@ -65,6 +73,8 @@ describe("the command line", () => {
     ["validate", "FILE is missing"],
     ["explain --config f --key k", "--model is missing"],
     ["explain --config f --key= --model m", "--key is empty"],
+    ["replay --config f", "--log is missing"],
+    ["replay --log l --config f --max-share-change little", "--max-share-change must be a number of percent"],
   ])("%j is wrong usage: one line, status 2", (line, message) => {
     const failure = failureOf(line);
     expect(failure.status).toBe(2);
