@@ -121,6 +121,7 @@ export {
   type CountedCall,
   type EndedCall,
 } from "./load/counters.ts";
+export { RecentMap } from "./load/bounded.ts";
 export { LoadLedger, recordLoad, type LoadReads } from "./load/ledger.ts";
 export { loadKeyLookup, type LoadKeyLookup } from "./load/load-key.ts";
 export { REPORT_EVERY_MS, REPORT_TTL_MS, type LoadReport, type ReportedLoad } from "./load/report.ts";

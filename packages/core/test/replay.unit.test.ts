@@ -19,6 +19,15 @@ import {
 import { after, config, deployment, type Failure, facts, group, input, key, T0 } from "./builders.ts";
 import { failure, world } from "./worlds.ts";
 
+const NOTHING = {
+  error: undefined,
+  status: undefined,
+  retryAfterMs: undefined,
+  ms: undefined,
+  usage: undefined,
+  costUsd: undefined,
+};
+
 /** The lines of a request whose attempts fail like that, and whose last one goes well. */
 function logOf(first: DecideInput, failures: readonly Failure[]): string[] {
   const lines: string[] = [];
@@ -311,5 +320,21 @@ describe("replay", () => {
     const [, second = ""] = traffic(half, 1, () => [{ error: "overloaded" }]);
     const report = replay([recordDropped(7), second], half);
     expect(report.log).toMatchObject({ decisions: 1, requests: 0, orphans: 1, dropped: 7, from: 0 });
+  });
+
+  it("holds a bounded number of requests at a time, and loses none of a long log", () => {
+    const [text = ""] = traffic(half, 1);
+    const line = parseLine(text);
+    if (line.kind !== "decision") throw new Error("a decision was recorded");
+    const run = new Replay(half, new Observed());
+    const count = 25_000;
+    for (let at = 0; at < count; at += 1) run.add({ ...line, id: `d${at}` });
+    // It comes long after its request.
+    run.add({ kind: "outcome", decision: "d0", ...NOTHING, error: "overloaded" });
+    run.add({ kind: "outcome", decision: `d${count - 1}`, ...NOTHING, error: "overloaded" });
+    const { log, total, moved } = run.finish();
+    expect(log).toMatchObject({ requests: count, decisions: count });
+    expect(total.before).toMatchObject({ requests: count, failed: 1 });
+    expect(moved).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import type { EventBus, Subscription } from "@switchyard/bus";
 import { outcomeFromWire, SUBJECTS } from "@switchyard/cluster";
-import { recordDecision, recordOutcome } from "@switchyard/core";
+import { RecentMap, recordDecision, recordOutcome } from "@switchyard/core";
 import type { Decided, DecideInput } from "@switchyard/core";
 import { OutcomeBatchSchema, UsageBatchSchema } from "@switchyard/proto/events/v1/events";
 
@@ -21,9 +21,9 @@ export class DecisionRecorder {
   readonly #log: DecisionLog;
   readonly #subscriptions: readonly Subscription[];
   /** The last decision of each request that was decided here. */
-  readonly #byRequest = new Map<string, string>();
+  readonly #byRequest = new RecentMap<string>(MAX_OPEN);
   /** When each of those decisions was made. */
-  readonly #decidedAt = new Map<string, number>();
+  readonly #decidedAt = new RecentMap<number>(MAX_OPEN);
 
   constructor(bus: EventBus, log: DecisionLog) {
     this.#log = log;
@@ -37,8 +37,8 @@ export class DecisionRecorder {
   decided(input: DecideInput, decided: Decided): void {
     this.#log.write(recordDecision(input, decided));
     if (decided.decision.kind !== "attempt") return;
-    remember(this.#byRequest, input.request.facts.id, input.decisionId);
-    remember(this.#decidedAt, input.decisionId, input.now);
+    this.#byRequest.set(input.request.facts.id, input.decisionId);
+    this.#decidedAt.set(input.decisionId, input.now);
   }
 
   close(): void {
@@ -65,11 +65,4 @@ export class DecisionRecorder {
       this.#log.write(recordOutcome({ decision, usage: tokens, costUsd }));
     }
   }
-}
-
-function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  map.delete(key);
-  map.set(key, value);
-  const oldest = map.size > MAX_OPEN ? map.keys().next() : undefined;
-  if (oldest?.done === false) map.delete(oldest.value);
 }

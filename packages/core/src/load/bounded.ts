@@ -29,3 +29,30 @@ export class RecentIds {
     return true;
   }
 }
+
+/** Remembers what was set last, between `most` and twice as many; unlike a map that is emptied from its front, at once. */
+export class RecentMap<Value> {
+  readonly #most: number;
+  #young = new Map<string, Value>();
+  #old = new Map<string, Value>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get(key: string): Value | undefined {
+    return this.#young.get(key) ?? this.#old.get(key);
+  }
+
+  set(key: string, value: Value): void {
+    this.#young.set(key, value);
+    if (this.#young.size < this.#most) return;
+    this.#old = this.#young;
+    this.#young = new Map();
+  }
+
+  delete(key: string): void {
+    this.#young.delete(key);
+    this.#old.delete(key);
+  }
+}

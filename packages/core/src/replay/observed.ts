@@ -1,7 +1,7 @@
 import type { FailedAttempt } from "../domain/attempt.ts";
 import { verdictOf, type ErrorClass } from "../domain/error-class.ts";
 import { hashKey, mixHashes } from "../domain/hash-key.ts";
-import { setBounded } from "../load/bounded.ts";
+import { RecentMap } from "../load/bounded.ts";
 import type { DecisionLine, LogLine, OutcomeLine } from "./line.ts";
 
 /** How an attempt ended that did not go well. */
@@ -24,7 +24,7 @@ interface Rate {
 /** How often each provider's model failed in a log, by what of failures counts for health. */
 export class Observed {
   readonly #rates = new Map<string, Rate>();
-  readonly #open = new Map<string, DecisionLine>();
+  readonly #open = new RecentMap<DecisionLine>(MAX_OPEN);
 
   /** Takes in the next line of the log. */
   add(line: LogLine): void {
@@ -71,7 +71,7 @@ export class Observed {
       this.#rates.set(load, (rate = { calls: 0, failures: new Map() }));
     }
     rate.calls += 1;
-    setBounded(this.#open, line.id, line, MAX_OPEN);
+    this.#open.set(line.id, line);
   }
 
   #end(line: DecisionLine, failure: Failure | undefined): void {

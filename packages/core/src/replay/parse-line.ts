@@ -21,6 +21,9 @@ const REASONS: readonly BenchReason[] = [
 ];
 const STEPS = ["pick", "retry", "failover", "hop", "last_resort"] as const;
 
+/** With every field, so that one which is added to a decision's inputs cannot be forgotten here. */
+type Complete<Shape> = { readonly [Name in keyof Required<Shape>]: Shape[Name] };
+
 /** Reads one line of a decision log. Throws a `LineFault` that says what is wrong where; never quotes the line. */
 export function parseLine(text: string): LogLine {
   let value: unknown;
@@ -82,7 +85,7 @@ function outcomeFrom(line: Fields): OutcomeLine {
   };
 }
 
-function factsFrom(facts: Fields): RequestFacts {
+function factsFrom(facts: Fields): Complete<RequestFacts> {
   const kept = facts.optionalObject("kept");
   const affinity = facts.optionalObject("affinity");
   return {
@@ -109,7 +112,7 @@ function factsFrom(facts: Fields): RequestFacts {
   };
 }
 
-function affinityFrom(affinity: Fields): AffinityHashes {
+function affinityFrom(affinity: Fields): Complete<AffinityHashes> {
   return {
     session: affinity.optionalNumber("session"),
     conversation: affinity.optionalNumber("conversation"),
@@ -117,7 +120,7 @@ function affinityFrom(affinity: Fields): AffinityHashes {
   };
 }
 
-function historyFrom(history: Fields): History {
+function historyFrom(history: Fields): Complete<History> {
   return {
     asked: history.optionalText("asked"),
     hops: history.list("hops", (item, at) => {
@@ -129,7 +132,7 @@ function historyFrom(history: Fields): History {
   };
 }
 
-function attemptFrom(attempt: Fields): FailedAttempt {
+function attemptFrom(attempt: Fields): Complete<FailedAttempt> {
   return {
     decision: attempt.text("decision"),
     group: attempt.text("group"),
@@ -142,7 +145,7 @@ function attemptFrom(attempt: Fields): FailedAttempt {
   };
 }
 
-function entryFrom(entry: Fields): BenchEntry {
+function entryFrom(entry: Fields): Complete<BenchEntry> {
   const policy = entry.optionalObject("policy");
   const manual = entry.optionalObject("manual");
   const probe = entry.optionalObject("probe");
@@ -162,7 +165,7 @@ function entryFrom(entry: Fields): BenchEntry {
   };
 }
 
-function benchFrom(bench: Fields): Bench {
+function benchFrom(bench: Fields): Complete<Bench> {
   return {
     key: bench.text("key"),
     scope: bench.oneOf("scope", SCOPES),
@@ -174,7 +177,7 @@ function benchFrom(bench: Fields): Bench {
   };
 }
 
-function loadFrom(load: Fields): LoadSnapshot {
+function loadFrom(load: Fields): Complete<LoadSnapshot> {
   return {
     notReady: new Set(load.texts("notReady")),
     places: load.map("places", readNumber),
@@ -191,7 +194,7 @@ function loadFrom(load: Fields): LoadSnapshot {
   };
 }
 
-function deploymentFrom(one: Fields): DeploymentLoad {
+function deploymentFrom(one: Fields): Complete<DeploymentLoad> {
   return {
     inFlight: one.number("inFlight"),
     minute: one.number("minute"),

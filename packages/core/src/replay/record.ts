@@ -4,7 +4,7 @@ import type { Decided } from "../domain/decision.ts";
 import { hashKey } from "../domain/hash-key.ts";
 import type { LoadSnapshot } from "../domain/load.ts";
 import type { DecideInput } from "../decide/input.ts";
-import type { History } from "../domain/attempt.ts";
+import type { FailedAttempt, History } from "../domain/attempt.ts";
 import type { RequestFacts } from "../domain/request-facts.ts";
 import { recordLoad } from "../load/ledger.ts";
 import { concernOf } from "./concern.ts";
@@ -75,26 +75,19 @@ function plainFacts(facts: RequestFacts): object {
   return { ...facts, affinity: { ...affinity, expressions } };
 }
 
-function plainHistory({ asked, hops, attempts, lastResorts }: History): object {
+function plainHistory({ asked, hops, attempts, lastResorts }: History): Record<keyof History, unknown> {
   return {
     asked,
     hops: hops.map(({ group, kind }) => ({ group, kind })),
-    attempts: attempts.map(
-      ({ decision, group, deployment, error, status, retryAfterMs, startedAt, endedAt }) => {
-        return {
-          decision,
-          group,
-          deployment,
-          error,
-          status,
-          retryAfterMs: finite(retryAfterMs),
-          startedAt,
-          endedAt,
-        };
-      },
-    ),
+    attempts: attempts.map(plainAttempt),
     lastResorts,
   };
+}
+
+function plainAttempt(attempt: FailedAttempt): Record<keyof FailedAttempt, unknown> {
+  const { decision, group, deployment, error, status, retryAfterMs, startedAt, endedAt } = attempt;
+  const ended = { error, status, retryAfterMs: finite(retryAfterMs) };
+  return { decision, group, deployment, ...ended, startedAt, endedAt };
 }
 
 function benchesAt({ health }: DecideInput, scopes: readonly string[]): [string, BenchEntry][] {
@@ -105,7 +98,14 @@ function benchesAt({ health }: DecideInput, scopes: readonly string[]): [string,
   });
 }
 
-function plainLoad({ notReady, places, deployments, probes, budgets, routers }: LoadSnapshot): object {
+function plainLoad({
+  notReady,
+  places,
+  deployments,
+  probes,
+  budgets,
+  routers,
+}: LoadSnapshot): Record<keyof LoadSnapshot, unknown> {
   return {
     notReady: [...notReady],
     places: [...places],

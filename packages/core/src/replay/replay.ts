@@ -33,9 +33,10 @@ export class Replay {
   readonly #callers: CallerLookup;
   readonly #report: ReportBuilder;
   readonly #knowledge = new Knowledge();
-  /** By the id of the first decision. */
-  readonly #open = new Map<string, Story>();
-  /** Stories by the ids of all their decisions. */
+  /** Those that may go on, in the order in which they began; what lies before `#closed` is over. */
+  #open: (Story | undefined)[] = [];
+  #closed = 0;
+  /** By the ids of all their decisions. */
   readonly #byDecision = new Map<string, Story>();
 
   /** @param observed what a first pass over the same log has found */
@@ -62,26 +63,30 @@ export class Replay {
 
   /** What became of all requests of the log. Nothing can be added after it. */
   finish(): ReplayReport {
-    while (this.#open.size > 0) this.#closeOldest();
+    while (this.#closed < this.#open.length) this.#closeOldest();
     return this.#report.finish();
   }
 
   #decided(line: DecisionLine): void {
     const root = line.history.attempts[0]?.decision;
-    const story = root === undefined ? new Story(line) : this.#open.get(root);
+    const story = root === undefined ? new Story(line) : this.#byDecision.get(root);
     this.#report.line(line, story === undefined);
     if (story === undefined) return;
-    if (root === undefined) this.#open.set(line.id, story);
+    if (root === undefined) this.#open.push(story);
     else if (story.decisions.length < MAX_DECISIONS) story.decided(line);
     this.#byDecision.set(line.id, story);
-    if (this.#open.size > MAX_OPEN) this.#closeOldest();
+    if (this.#open.length - this.#closed > MAX_OPEN) this.#closeOldest();
   }
 
   #closeOldest(): void {
-    const [oldest] = this.#open;
-    if (oldest === undefined) return;
-    const [id, story] = oldest;
-    this.#open.delete(id);
+    const story = this.#open[this.#closed];
+    if (story === undefined) return;
+    this.#open[this.#closed] = undefined;
+    this.#closed += 1;
+    if (this.#closed > MAX_OPEN) {
+      this.#open = this.#open.slice(this.#closed);
+      this.#closed = 0;
+    }
     for (const decision of story.decisions) this.#byDecision.delete(decision.id);
     this.#tell(story);
   }
