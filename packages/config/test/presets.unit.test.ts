@@ -208,6 +208,27 @@ test("every part of section 4 and 6 that is off in the presets can be switched o
   expect(all.map(({ retry }) => retry.budget)).toEqual(PRESETS.map(() => undefined));
 });
 
+test("a bench table replaces single rows of the standard one", () => {
+  const { bench } = resolve({
+    bench: {
+      scope: "provider",
+      table: [
+        { error: "auth", cooloff: "60s" },
+        { error: "rate_limited", cooloff: "2s", scope: "deployment", counts: false },
+        { error: "quota_exhausted", cooloff: "0s" },
+        { error: "not_found", counts: false },
+      ],
+    },
+  });
+  expect(bench.table).toEqual({
+    auth: { counts: true, atOnce: { scope: "provider", reason: "failures", ms: 60_000 } },
+    rate_limited: { counts: false, atOnce: { scope: "deployment", reason: "rate_limited", ms: 2_000 } },
+    quota_exhausted: { counts: true, atOnce: undefined },
+    not_found: { counts: false, atOnce: undefined },
+  });
+  expect(all.map((preset) => preset.bench.table)).toEqual(PRESETS.map(() => undefined));
+});
+
 test("a list that is present replaces the preset's, even when empty; zero and false override too", () => {
   const policy = resolve({
     preset: "group_failover",

@@ -56,7 +56,7 @@ function start(text: string) {
   open.push(router);
   const ask = (more: object = {}, facts: object = {}): DecideResponse => {
     const asked = { id: "r", endpoint: Endpoint.CHAT, path: "/v1/chat/completions", model: "g", ...facts };
-    const request = create(DecideRequestSchema, { facts: asked, reporter: "f1", ...more } as never);
+    const request = create(DecideRequestSchema, { facts: asked, reporter: "f1", ...more });
     const call = new CallContext({ headers: { authorization: "Bearer ck" } });
     return router.routing.decide(request, call) as DecideResponse;
   };

@@ -1,7 +1,9 @@
-import { AFFINITY_KINDS, ERROR_CLASSES, STRATEGIES } from "@switchyard/core";
+import { AFFINITY_KINDS, BENCH_TABLE, ERROR_CLASSES, STRATEGIES } from "@switchyard/core";
 import type {
   AffinityPolicy,
   BenchPolicy,
+  BenchScope,
+  BenchTable,
   ErrorClass,
   ErrorClassSet,
   FailoverPolicy,
@@ -20,7 +22,12 @@ import {
   WhenAllBenched,
   ZeroWeight,
 } from "@switchyard/proto/config/v1/policy";
-import type { ErrorClassList, Policy as PolicyMessage } from "@switchyard/proto/config/v1/policy";
+import type {
+  BenchScope as ScopeMessage,
+  ClassBench,
+  ErrorClassList,
+  Policy as PolicyMessage,
+} from "@switchyard/proto/config/v1/policy";
 import { FamilySchema } from "@switchyard/proto/config/v1/family";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { durationMs } from "../decode/duration.ts";
@@ -91,12 +98,12 @@ function toFailover({ failover }: PolicyMessage): FailoverPolicy {
 }
 
 function toBench({ bench }: PolicyMessage): BenchPolicy {
-  const scope = bench === undefined ? "" : shortName(BenchScopeSchema, bench.scope);
+  const scope = benchScope(bench?.scope) ?? "deployment";
   return {
     failures: bench?.failures ?? 0,
     windowMs: ms(bench?.window),
     cooloffMs: ms(bench?.cooloff),
-    scope: scope === "model" || scope === "provider" ? scope : "deployment",
+    scope,
     on: classes(bench?.on),
     rateLimitSkip: {
       defaultMs: ms(bench?.rateLimitSkip?.default),
@@ -106,8 +113,31 @@ function toBench({ bench }: PolicyMessage): BenchPolicy {
     quotaCooloffMs: ms(bench?.quotaCooloff),
     probeShare: bench?.probeShare ?? 0,
     ramp: bench?.ramp?.values ?? [],
+    table: toTable(bench?.table ?? [], scope),
     whenAllBenched: bench?.whenAllBenched === WhenAllBenched.REFUSE ? "refuse" : "try_soonest",
   };
+}
+
+/** Rows that replace those of {@link BENCH_TABLE}; undefined where there are none. */
+function toTable(rows: readonly ClassBench[], scope: BenchScope): Partial<BenchTable> | undefined {
+  if (rows.length === 0) return undefined;
+  return Object.fromEntries(
+    rows.flatMap((row) => {
+      const error = ERROR_CLASSES.find((name) => name === shortName(ErrorClassSchema, row.error));
+      if (error === undefined) return [];
+      const standard = BENCH_TABLE[error];
+      const counts = row.counts ?? standard.counts;
+      if (row.cooloff === undefined) return [[error, { counts, atOnce: standard.atOnce }]];
+      const reason = standard.atOnce?.reason ?? "failures";
+      const atOnce = { scope: benchScope(row.scope) ?? scope, reason, ms: ms(row.cooloff) };
+      return [[error, { counts, atOnce: atOnce.ms === 0 ? undefined : atOnce }]];
+    }),
+  );
+}
+
+function benchScope(scope: ScopeMessage | undefined): BenchScope | undefined {
+  const name = scope === undefined ? "" : shortName(BenchScopeSchema, scope);
+  return name === "deployment" || name === "model" || name === "provider" ? name : undefined;
 }
 
 function toFallback({ fallback }: PolicyMessage): FallbackPolicy {

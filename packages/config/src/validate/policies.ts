@@ -5,11 +5,11 @@ import { isReflectList, isReflectMessage, reflect } from "@bufbuild/protobuf/ref
 import type { ReflectMessage } from "@bufbuild/protobuf/reflect";
 import { parseExpression } from "@switchyard/core";
 import { ConfigSchema } from "@switchyard/proto/config/v1/config";
-import { AffinityBy, Preset } from "@switchyard/proto/config/v1/policy";
+import { AffinityBy, BenchScope, Preset } from "@switchyard/proto/config/v1/policy";
 import { durationMs } from "../decode/duration.ts";
 import { fieldPath, itemPath } from "../fault.ts";
 import type { Fault } from "../fault.ts";
-import { eachAt } from "./check.ts";
+import { duplicates, eachAt } from "./check.ts";
 import type { Check } from "./check.ts";
 
 /** R11, F5: an expression and `by: expression` belong together, and it says what it selects. */
@@ -43,6 +43,21 @@ export const stickyListTimes: Check = (config) => {
     faults.push({
       path: `${at}.policy.attempt_timeout`,
       message: "must be from 1s to 300s under preset sticky_list",
+    });
+  });
+  return faults;
+};
+
+/** A bench table has one row for a class, and a scope belongs to a cool-off. */
+export const benchTables: Check = (config) => {
+  const faults: Fault[] = [];
+  eachAt(config.groups, "groups", ({ policy }, at) => {
+    const rows = policy?.bench?.table ?? [];
+    const path = `${at}.policy.bench.table`;
+    faults.push(...duplicates(rows, path, "error", ({ error }) => String(error), "the class"));
+    eachAt(rows, path, ({ scope, cooloff }, row) => {
+      if (scope === BenchScope.UNSPECIFIED || cooloff !== undefined) return;
+      faults.push({ path: `${row}.scope`, message: "is given without a cooloff" });
     });
   });
   return faults;

@@ -14,7 +14,7 @@ import { fallbackLoops, knownFallbacks } from "./fallbacks.ts";
 import { distinctSecrets, keyReferences, knownProjects, pinnedKeys } from "./keys.ts";
 import { printableGroupNames, uniqueNames } from "./names.ts";
 import { notYet } from "./not-yet.ts";
-import { boundedTimes, expressions, risingRamps, stickyListTimes } from "./policies.ts";
+import { benchTables, boundedTimes, expressions, risingRamps, stickyListTimes } from "./policies.ts";
 import {
   baseUrls,
   endpointsServed,
@@ -57,6 +57,7 @@ const CHECKS: readonly Check[] = [
   expressions,
   stickyListTimes,
   risingRamps,
+  benchTables,
   boundedTimes,
   knownFallbacks,
   fallbackLoops,

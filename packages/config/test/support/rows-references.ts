@@ -143,6 +143,18 @@ export const REFERENCES: readonly Row[] = [
     'without "by: expression"',
   ],
   [
+    "a class twice in a bench table",
+    policy({ bench: { table: [{ error: "auth" }, { error: "auth" }] } }),
+    "groups[0].policy.bench.table[1].error",
+    "already that of",
+  ],
+  [
+    "a scope of nothing in a bench table",
+    policy({ bench: { table: [{ error: "auth", scope: "provider" }] } }),
+    "groups[0].policy.bench.table[0].scope",
+    "without a cooloff",
+  ],
+  [
     "F5 an expression that does not parse",
     policy({ affinity: { by: "expression", expression: "request.body.user" } }),
     "groups[0].policy.affinity.expression",
