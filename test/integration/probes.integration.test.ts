@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { BROKEN, eventually, OK, SILENT, tooMany } from "@switchyard/testkit";
+import { BROKEN, eventually, OK, SILENT, tooMany, unauthorized } from "@switchyard/testkit";
 import type { Scene } from "../support/gateway-scene.ts";
 import { forEachForm } from "../support/gateway-stage.ts";
 
@@ -98,6 +98,14 @@ forEachForm("what follows a bench", { replicas: 2 }, (stage) => {
       within: 5_000,
       every: 100,
     });
+  });
+
+  it.concurrent("bench.table: one failure of a class that benches at once is enough", async () => {
+    const bench = { failures: 0, table: [{ error: "auth", cooloff: "60s", scope: "provider" }] };
+    await using scene = await stage.scene({ order: ["A", "B"], policy: { bench } });
+    scene.A.answer(unauthorized());
+    await ask(scene, 6);
+    expect(scene.counts).toEqual({ A: 1, B: 6 });
   });
 
   it.concurrent("retry.budget: what is spent is neither retried nor moved, and the answer is the provider's", async () => {

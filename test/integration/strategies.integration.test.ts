@@ -17,15 +17,15 @@ async function ask(scene: Scene, count: number, body: object = {}): Promise<read
   return replies;
 }
 
+const BODIES: Readonly<Record<string, (index: number) => object>> = {
+  "/v1/chat/completions": (index) => ({ user: `u-${index}` }),
+  "/v1/messages": (index) => ({ max_tokens: 9, metadata: { user_id: `u-${index}` } }),
+  "/v1/responses": (index) => ({ messages: undefined, input: `hello ${index}`, store: false }),
+};
+
 async function atOnce(scene: Scene, count: number, path = "/v1/chat/completions"): Promise<void> {
-  const replies = await Promise.all(
-    Array.from({ length: count }, (_, index) =>
-      path === "/v1/messages"
-        ? scene.ask({ max_tokens: 9, metadata: { user_id: `u-${index}` } }, { path })
-        : scene.ask({ user: `u-${index}` }),
-    ),
-  );
-  for (const { status } of replies) expect(status).toBe(200);
+  const asked = Array.from({ length: count }, (_, index) => scene.ask(BODIES[path]?.(index) ?? {}, { path }));
+  for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
 }
 
 function callsSince(scene: Scene, before: Readonly<Record<string, number>>): number[] {
@@ -82,7 +82,7 @@ forEachForm("a strategy", { replicas: 2 }, (stage) => {
     for (const one of each) one.answer(RESET_LATER);
     for (let count = 0; count < 20; count += 1) expect((await scene.stream()).status).toBe(200);
     for (const one of each) one.answer(delayed(300, OK("x")));
-    for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+    for (const path of Object.keys(BODIES)) {
       const before = scene.counts;
       await atOnce(scene, 30, path);
       for (const calls of callsSince(scene, before)) {
