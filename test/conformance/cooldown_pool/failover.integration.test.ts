@@ -3,7 +3,7 @@ import { BROKEN, failure, OK, tooMany } from "@switchyard/testkit";
 import type { SceneSpec } from "../../support/gateway-scene.ts";
 import { forEachForm } from "../../support/gateway-stage.ts";
 import { ALL, callsSince, PAIR, serve } from "../support/calls.ts";
-import { policyOf } from "../support/policy-of.ts";
+import { policyOf } from "../support/policy.ts";
 
 const POOL: SceneSpec = { preset: "cooldown_pool", pool: ALL };
 /** Practically every first pick is A, and what is left is shared evenly. */

@@ -3,7 +3,7 @@ import { BROKEN, eventually, failure, OK, RESET, SILENT, tooMany } from "@switch
 import type { Scene, SceneSpec } from "../../support/gateway-scene.ts";
 import { forEachForm } from "../../support/gateway-stage.ts";
 import { callsSince, PAIR, serve } from "../support/calls.ts";
-import { policyOf } from "../support/policy-of.ts";
+import { policyOf } from "../support/policy.ts";
 
 const POOL: SceneSpec = { preset: "cooldown_pool", pool: PAIR };
 /** Practically every first pick is A: S5, in proportion to weights that are given. */
