@@ -74,6 +74,7 @@ export {
   type BenchPolicy,
   type FailoverPolicy,
   type FallbackPolicy,
+  type HedgePolicy,
   type Policy,
   type RateLimitSkipPolicy,
   type RetryBudgetPolicy,

@@ -58,6 +58,7 @@ describe("next step", () => {
     now: T0,
     timeLeftMs: 60_000,
     retries: 0,
+    maxRetries: 2,
     callsLeft: true,
     reusable: true,
     draw: 0,

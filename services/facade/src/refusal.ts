@@ -7,6 +7,8 @@ export type Refusal = Pick<Failure, "code" | "status" | "message" | "metadata">;
 
 /** Metadata names that start so are response headers. */
 const HEADER_PREFIX = "header:";
+/** Statuses under 500 that may be over in a moment. */
+const PASSING: ReadonlySet<number> = new Set([408, 409, 429, 499]);
 const NO_METADATA: Readonly<Record<string, string>> = {};
 
 const OPENAI = dialectOf("chat");
@@ -44,13 +46,21 @@ export function errorHeaders(cause: Refusal): string[] {
   for (const [name, value] of Object.entries(cause.metadata)) {
     if (name.startsWith(HEADER_PREFIX)) headers.push(name.slice(HEADER_PREFIX.length), value);
     else if (name === "attempts") headers.push("x-ants-attempts", value);
+    else if (name === "should_retry") continue;
     else if (name === "retry_after_ms") {
       const wait = Number(value);
       if (!Number.isFinite(wait) || wait < 0) continue;
       headers.push("retry-after", String(Math.ceil(wait / 1000)), "retry-after-ms", String(Math.ceil(wait)));
     }
   }
+  const retry = cause.metadata["should_retry"] ?? (isCallersOwn(cause.status) ? "false" : undefined);
+  if (retry !== undefined) headers.push("x-should-retry", retry);
   return headers;
+}
+
+/** Whether a refusal is for the caller to mend, so that the same request meets it again. */
+function isCallersOwn(status: number): boolean {
+  return status >= 400 && status < 500 && !PASSING.has(status);
 }
 
 /**

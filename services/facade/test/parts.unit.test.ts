@@ -207,6 +207,17 @@ test("contracts 3: a refusal's headers", () => {
   ]);
 });
 
+test("x-should-retry: said by the service, else where the request is the caller's to mend", () => {
+  const told = (status: number, metadata: Readonly<Record<string, string>> = {}): string | undefined => {
+    const headers = errorHeaders({ status, code: "c", message: "m", metadata });
+    const at = headers.indexOf("x-should-retry");
+    return at < 0 ? undefined : headers[at + 1];
+  };
+  for (const status of [400, 401, 403, 404, 405, 413, 415]) expect(told(status)).toBe("false");
+  for (const status of [408, 409, 429, 499, 500, 502, 503, 504]) expect(told(status)).toBeUndefined();
+  expect(told(429, { should_retry: "false" })).toBe("false");
+});
+
 test("H3: error bodies in the caller's dialect", () => {
   const cause = { ...refusal(400, "invalid_request", "no"), metadata: { param: "model" } };
   expect(JSON.parse(text(errorBody("responses", cause, "r1")))).toEqual({

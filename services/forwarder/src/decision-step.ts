@@ -89,8 +89,8 @@ export class DecisionStep {
 
   /** Written as literals: these are made for every request, and `create` would copy them. */
   #message(failed: FailedAttempt | undefined): DecideRequest {
-    const { facts, ownKey, id, infer, arrivedAt, affinity, kept, originProvider } = this.#request;
-    const { deadline } = this.#call;
+    const { facts, ownKey, id, infer, arrivedAt, affinity, kept, originProvider, sdk } = this.#request;
+    const { deadline } = sdk;
     const now = this.#askedAt;
     const wire: RequestFacts = {
       $typeName: "switchyard.routing.v1.RequestFacts",
@@ -104,6 +104,7 @@ export class DecisionStep {
       store: facts.store,
       originProvider: originProvider ?? "",
       elapsedMs: BigInt(Math.max(0, Math.round(now - arrivedAt))),
+      sdkRetries: sdk.retries,
     };
     if (facts.continues.length > 0) wire.kept = keptToWire(kept);
     if (facts.maxOutputTokens !== undefined) wire.maxOutputTokens = BigInt(facts.maxOutputTokens);
@@ -117,6 +118,7 @@ export class DecisionStep {
       outcomes: this.#deps.reporter.recent(),
       explain: false,
       reporter: this.#deps.load.reporter,
+      hedge: false,
     };
     if (failed !== undefined) request.failed = failed;
     return request;

@@ -20,6 +20,7 @@ import { OutcomeReporter } from "./outcome-reporter.ts";
 import { readOwnKey } from "./own-key.ts";
 import { RequestRun } from "./request-run.ts";
 import type { RunDeps } from "./request-run.ts";
+import { readSdkFacts } from "./sdk-headers.ts";
 import { findKept } from "./stored-request.ts";
 import { traceRefusal } from "./request-trace.ts";
 
@@ -94,6 +95,7 @@ function infer(deps: ForwarderParts, request: InferRequest, sink: Sink<InferResp
   }
   const { facts, storedCall } = readAsked(request);
   const headers = request.headers.flatMap(({ name, value }) => [name, value]);
+  const arrivedAt = deps.now();
   const asked = {
     id: request.requestId === "" ? `req_${randomUUID()}` : request.requestId,
     infer: request,
@@ -103,7 +105,8 @@ function infer(deps: ForwarderParts, request: InferRequest, sink: Sink<InferResp
     affinity: deps.affinity.read({ facts, body: request.body, query: request.query, headers }),
     storedCall,
     originProvider: deps.marks.originOf(facts, request.body),
-    arrivedAt: deps.now(),
+    arrivedAt,
+    sdk: readSdkFacts(headers, arrivedAt, call.deadline),
   };
   findKept(facts, deps.responses, (kept) => {
     const run = new RequestRun(deps, { ...asked, kept }, sink, call);

@@ -4,7 +4,11 @@ import type { BodyEndpoint } from "@switchyard/providers";
 import { callerAnswer } from "./answers.ts";
 import type { AttemptFailure } from "./attempt-failure.ts";
 import type { AttemptLog } from "./attempt-log.ts";
+import { headerOf } from "./bytes.ts";
 import { statusOfClass } from "./class-status.ts";
+
+/** Metadata of a refusal that callers are not to try again. */
+export const NO_RETRY = { should_retry: "false" } as const;
 
 /** What a caller gets when everything failed (E7): a provider's answer, or an error in our own words. */
 export type LastAnswer =
@@ -16,18 +20,22 @@ export type LastAnswer =
     }
   | { readonly kind: "error"; readonly error: ConnectError };
 
-/** E7: what the caller gets for `failed`, the last attempt that had an HTTP answer. */
+/**
+ * E7: what the caller gets for `failed`, the last attempt that had an HTTP answer. `final`: the same request again can't
+ * help; what the provider says of that itself goes on as it is.
+ */
 export function lastAnswer(
   failed: AttemptFailure,
   endpoint: BodyEndpoint,
   requestId: string,
   log: AttemptLog,
+  final: boolean,
 ): LastAnswer {
   const { answer } = failed;
   if (answer === undefined || answer === "unusable") {
     const error = failure("upstream_invalid_response", failed.message, {
       status: 502,
-      metadata: { attempts: log.header() },
+      metadata: { attempts: log.header(), ...(final ? NO_RETRY : {}) },
     });
     return { kind: "error", error };
   }
@@ -35,6 +43,7 @@ export function lastAnswer(
   const inStream = answer.status >= 200 && answer.status <= 299;
   const status = inStream ? statusOfClass(failed.error) : answer.status;
   const { headers, body } = callerAnswer(endpoint, status, answer, requestId);
+  if (final && headerOf(headers, "x-should-retry") === undefined) headers.push("x-should-retry", "false");
   headers.push("x-ants-attempts", log.header());
   return { kind: "answer", status, headers, body };
 }

@@ -30,7 +30,7 @@ import { DecisionStep } from "./decision-step.ts";
 import type { DecisionListener } from "./decision-step.ts";
 import type { ForwarderDeps } from "./deps.ts";
 import { describeFault } from "./describe-fault.ts";
-import { lastAnswer, nobodyAnswered } from "./last-answer.ts";
+import { lastAnswer, NO_RETRY, nobodyAnswered } from "./last-answer.ts";
 import type { KeptResponses } from "./kept-responses.ts";
 import type { LoadReporter } from "./load-reporter.ts";
 import type { OutcomeReporter } from "./outcome-reporter.ts";
@@ -38,6 +38,7 @@ import type { OwnKey } from "./own-key.ts";
 import { chunkPart, headPart, headerText, trailerPart } from "./parts.ts";
 import { planAttempt } from "./plan.ts";
 import { recordRequest } from "./request-record.ts";
+import type { SdkFacts } from "./sdk-headers.ts";
 import { blameless } from "./stored-request.ts";
 import { ALL_FAILED, isCallersOwn, RequestTrace } from "./request-trace.ts";
 
@@ -68,6 +69,7 @@ export interface RunRequest {
   /** BH-31: the provider whose encrypted contents it brings back. */
   readonly originProvider: string | undefined;
   readonly arrivedAt: number;
+  readonly sdk: SdkFacts;
 }
 
 /**
@@ -311,12 +313,15 @@ export class RequestRun implements AttemptListener, DecisionListener {
   }
 
   #refuse(refusal: Refusal): void {
+    const { code, message, status, retryAfterMs, final } = refusal;
     if (refusal.exhausted && this.#answered !== undefined) {
-      this.#giveAnswer(this.#answered);
+      this.#giveAnswer(this.#answered, final);
       return;
     }
-    const { code, message, status, retryAfterMs } = refusal;
-    const wait = retryAfterMs === undefined ? {} : { retry_after_ms: String(retryAfterMs) };
+    const wait = {
+      ...(retryAfterMs === undefined ? {} : { retry_after_ms: String(retryAfterMs) }),
+      ...(final ? NO_RETRY : {}),
+    };
     const error = failure(code, message, { status, metadata: this.#traced(wait) });
     this.#fail(error, refusal.exhausted ? ALL_FAILED : code);
   }
@@ -326,9 +331,10 @@ export class RequestRun implements AttemptListener, DecisionListener {
     return this.#log.count === 0 ? metadata : { ...metadata, attempts: this.#log.header() };
   }
 
-  #giveAnswer(failed: AttemptFailure): void {
+  /** `final`: the router said that the same request again can't help. */
+  #giveAnswer(failed: AttemptFailure, final = false): void {
     const { facts, id } = this.#request;
-    const last = lastAnswer(failed, facts.endpoint, id, this.#log);
+    const last = lastAnswer(failed, facts.endpoint, id, this.#log, final);
     if (last.kind === "error") {
       this.#fail(last.error, ALL_FAILED);
       return;

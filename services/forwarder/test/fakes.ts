@@ -124,9 +124,10 @@ export function attempt(deployment: string, more: Partial<Attempt> = {}, lastOut
 export function refuse(
   status: number,
   code: string,
-  more: { exhausted?: boolean; lastOutcome?: string } = {},
+  more: { exhausted?: boolean; final?: boolean; lastOutcome?: string } = {},
 ): Script {
-  const value = create(RefusalSchema, { status, code, message: code, exhausted: more.exhausted ?? false });
+  const { exhausted = false, final = false } = more;
+  const value = create(RefusalSchema, { status, code, message: code, exhausted, final });
   return () => respond({ decision: { case: "refusal", value }, lastOutcome: more.lastOutcome ?? "" });
 }
 

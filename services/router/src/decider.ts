@@ -197,6 +197,7 @@ function factsOf(wire: WireFacts | undefined, known: Known, now: number): Reques
       wire === undefined || wire.ownKeyProvider === "" ? undefined : wire.ownKeyProvider.toLowerCase(),
     ...countsFrom(wire),
     affinity: wire?.affinity && affinityFrom(wire.affinity),
+    sdkRetries: wire?.sdkRetries === 0 ? undefined : wire?.sdkRetries,
     arrivedAt: known.arrivedAt,
     deadline: wire?.deadlineMs === undefined ? undefined : now + Number(wire.deadlineMs),
   };

@@ -62,6 +62,8 @@ function attemptToWire(decision: AttemptDecision, asked: string | undefined, dec
     countsTokens: deployment.limits?.tpm !== undefined || group.policy.strategy === "lowest_usage",
     askedGroupKey: asked ?? group.key,
     shared: isShared(decision),
+    hedges: group.policy.hedge !== undefined,
+    hedgeAfterMs: wireMs(decision.hedgeAfterMs ?? 0),
   };
   if (deployment.price !== undefined) {
     const { input, output } = deployment.price;
@@ -81,6 +83,7 @@ function refusalToWire(decision: RefuseDecision) {
     code: decision.code,
     message: decision.message,
     exhausted: decision.exhausted,
+    final: decision.final ?? false,
     ...(decision.retryAfterMs === undefined ? {} : { retryAfterMs: wireMs(decision.retryAfterMs) }),
   });
 }

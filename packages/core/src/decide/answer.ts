@@ -4,10 +4,12 @@ import type { Group } from "../domain/config-snapshot.ts";
 import type { AttemptDecision, Decided, Decision, Effect, RefuseDecision } from "../domain/decision.ts";
 import type { Deployment } from "../domain/deployment.ts";
 import { expectedTokens } from "../domain/expected-tokens.ts";
+import { maxCalls } from "../escalation/progress.ts";
 import { attemptTimeoutMs } from "../escalation/time.ts";
 import { PROBE_MAX_MS } from "../health/probe.ts";
 import { outcomeName } from "../trace/attempt-outcome.ts";
 import type { Trail } from "./explain.ts";
+import { isFinal } from "./final.ts";
 import type { Filtered } from "./filter.ts";
 import type { DecideInput } from "./input.ts";
 import type { Placed } from "./place.ts";
@@ -105,12 +107,16 @@ export function refuseWith(
   history: History,
   effects: readonly Effect[] = NO_EFFECTS,
 ): Decided {
-  return answer(run.input, refusal, effects, history, run.bench, run.trail);
+  const { input, asked, progress, budget } = run;
+  const spent = progress.calls >= maxCalls(asked.policy, input.request.facts) || !budget.open;
+  const told = { ...refusal, final: isFinal(refusal, input.history, spent) };
+  return answer(input, told, effects, history, run.bench, run.trail);
 }
 
 /** The refusal of a request that was not admitted: it has no group yet. */
 export function refuseAtDoor(input: DecideInput, refusal: RefuseDecision, trail: Trail | undefined): Decided {
-  return answer(input, refusal, NO_EFFECTS, input.history, undefined, trail);
+  const told = { ...refusal, final: isFinal(refusal, input.history, false) };
+  return answer(input, told, NO_EFFECTS, input.history, undefined, trail);
 }
 
 function answer(

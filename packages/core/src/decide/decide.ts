@@ -14,7 +14,7 @@ import { MINUTE_MS } from "../domain/load.ts";
 import { draw } from "../domain/random.ts";
 import { MAX_WAIT_MS } from "../escalation/backoff.ts";
 import { benchUntilAsked, nextStep } from "../escalation/next-step.ts";
-import { maxCalls, progressOf, type Progress } from "../escalation/progress.ts";
+import { maxCalls, maxRetries, progressOf, type Progress } from "../escalation/progress.ts";
 import { timeLeftMs } from "../escalation/time.ts";
 import { admit } from "./admit.ts";
 import { attemptAt, refuseAtDoor, refuseWith } from "./answer.ts";
@@ -84,6 +84,7 @@ function escalate(
     now: input.now,
     timeLeftMs: leftMs,
     retries: progress.retries,
+    maxRetries: maxRetries(current.policy, facts),
     callsLeft: progress.calls < maxCalls(asked.policy, facts),
     reusable: deployment !== undefined && bench === undefined && isReusable(input, current, deployment),
     draw: draw(input.seed, "jitter", history.attempts.length),

@@ -32,8 +32,10 @@ export interface AttemptDecision {
   readonly fallback: FallbackKind | undefined;
   /** H4: the deployment that would come next in this group. */
   readonly next: string | undefined;
-  /** Why this one, for the log line: `pick`, `retry`, `failover`, `hop`, `last_resort`. */
-  readonly step: "pick" | "retry" | "failover" | "hop" | "last_resort";
+  /** Hedging: without a first token after this many ms, a second attempt may be asked for. Never when left out. */
+  readonly hedgeAfterMs?: number | undefined;
+  /** Why this one, for the log line: `pick`, `retry`, `failover`, `hop`, `last_resort`, `hedge`. */
+  readonly step: "pick" | "retry" | "failover" | "hop" | "last_resort" | "hedge";
 }
 
 /** Refuse with this status and code. */
@@ -50,6 +52,8 @@ export interface RefuseDecision {
    * this refusal only where there is none.
    */
   readonly exhausted: boolean;
+  /** The same request again can't help, see `isFinal`; false when left out. */
+  readonly final?: boolean | undefined;
   /** The group that refused, where one was found. */
   readonly group: Group | undefined;
 }

@@ -41,6 +41,8 @@ export interface Policy {
   readonly onTimeout: "failover" | "refuse";
   /** Bytes; larger bodies go to one deployment only (E8). 0 = no such bound. */
   readonly maxRetryBodyBytes: number;
+  /** Second attempts against slow first tokens; off when left out. */
+  readonly hedge?: HedgePolicy | undefined;
   readonly bench: BenchPolicy;
   readonly fallback: FallbackPolicy;
 }
@@ -82,6 +84,12 @@ export interface FailoverPolicy {
   readonly order: "weight" | "strategy";
   readonly timeoutMultiplier: number;
   readonly waitMs: number;
+}
+
+/** A second attempt where the first is slower to begin than its deployment is in 19 of 20 answers. */
+export interface HedgePolicy {
+  /** Hedges may be this share of the group's requests, 0 to 1. */
+  readonly share: number;
 }
 
 /** When a deployment is benched (section 6). */

@@ -30,6 +30,8 @@ export interface RequestFacts {
   readonly originProvider?: string | undefined;
   /** E9: the provider that the caller's own key belongs to, canonical name. */
   readonly ownKeyProvider: string | undefined;
+  /** Earlier tries of the same request that the caller's SDK has made (`x-stainless-retry-count`); 0 when left out. */
+  readonly sdkRetries?: number | undefined;
   readonly arrivedAt: EpochMs;
   /** The caller's own deadline, where it has one. */
   readonly deadline: EpochMs | undefined;

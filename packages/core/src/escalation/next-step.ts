@@ -22,6 +22,8 @@ export interface Situation {
   readonly timeLeftMs: number;
   /** Same-deployment retries already made at this deployment. */
   readonly retries: number;
+  /** How many there may be. */
+  readonly maxRetries: number;
   /** Whether a call is left of `max_attempts`. */
   readonly callsLeft: boolean;
   /** Whether the same deployment may still be called: not benched, paused or without a credential since. */
@@ -66,9 +68,9 @@ export const MAX_RETRY_AFTER_MS = 86_400_000;
 
 /** Delay of a same-deployment retry, undefined where there is none. Merit and unretryable classes never are (E1). */
 function retryDelayMs(situation: Situation): number | undefined {
-  const { policy, attempt, retries } = situation;
+  const { policy, attempt, retries, maxRetries } = situation;
   const { retry } = policy;
-  if (!situation.reusable || !situation.callsLeft || retries >= retry.maxRetries) return undefined;
+  if (!situation.reusable || !situation.callsLeft || retries >= maxRetries) return undefined;
   if (!RETRYABLE_CLASSES.has(attempt.error) || !retry.on.has(attempt.error)) return undefined;
   const delayMs =
     retry.respectRetryAfter && isUsableWait(attempt.retryAfterMs)

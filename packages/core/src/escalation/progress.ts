@@ -59,7 +59,16 @@ export function maxDeployments(asked: Policy, facts: RequestFacts): number {
   return asked.failover.maxDeployments > 0 ? asked.failover.maxDeployments : Number.POSITIVE_INFINITY;
 }
 
-/** Provider calls that one request may make (E4); native endpoints are forwarded once. */
+/**
+ * Provider calls that one request may make (E4); native endpoints are forwarded once. What the caller's SDK has tried
+ * before counts too: each of its tries takes one call away, but never the one that is a failover.
+ */
 export function maxCalls(asked: Policy, facts: RequestFacts): number {
-  return facts.endpoint === "native" ? 1 : asked.maxAttempts;
+  if (facts.endpoint === "native") return 1;
+  return Math.max(Math.min(2, asked.maxAttempts), asked.maxAttempts - (facts.sdkRetries ?? 0));
+}
+
+/** Same-deployment retries that one request may make (E1): a try of the caller's SDK has been one already. */
+export function maxRetries(policy: Policy, facts: RequestFacts): number {
+  return Math.max(0, policy.retry.maxRetries - (facts.sdkRetries ?? 0));
 }

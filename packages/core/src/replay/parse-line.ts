@@ -19,7 +19,7 @@ const REASONS: readonly BenchReason[] = [
   "retry_after",
   "manual",
 ];
-const STEPS = ["pick", "retry", "failover", "hop", "last_resort"] as const;
+const STEPS = ["pick", "retry", "failover", "hop", "last_resort", "hedge"] as const;
 
 /** With every field, so that one which is added to a decision's inputs cannot be forgotten here. */
 type Complete<Shape> = { readonly [Name in keyof Required<Shape>]: Shape[Name] };
@@ -107,6 +107,7 @@ function factsFrom(facts: Fields): Complete<RequestFacts> {
     store: facts.optionalFlag("store"),
     originProvider: facts.optionalText("originProvider"),
     ownKeyProvider: facts.optionalText("ownKeyProvider"),
+    sdkRetries: facts.optionalNumber("sdkRetries"),
     arrivedAt: facts.number("arrivedAt"),
     deadline: facts.optionalNumber("deadline"),
   };
