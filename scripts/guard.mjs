@@ -1,3 +1,6 @@
+import module from "node:module";
+import { fileURLToPath } from "node:url";
+
 const major = Number(process.versions.node.split(".")[0]);
 if (major < 24) {
   console.error(
@@ -5,3 +8,6 @@ if (major < 24) {
   );
   process.exit(1);
 }
+
+// From the second start on sources need neither be stripped of their types nor compiled: half the time, less memory.
+module.enableCompileCache?.(fileURLToPath(new URL("../.cache/compile", import.meta.url)));
