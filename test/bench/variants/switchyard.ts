@@ -1,21 +1,29 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "@switchyard/testkit";
+import { build } from "rolldown";
+import bundle from "../../../rolldown.config.ts";
 import { startNatsServer } from "../../support/nats-server.ts";
 import { type Child, startNode } from "../measure/children.ts";
 import { pinProcess } from "../measure/cores.ts";
 import { SECRETS, switchyardConfig } from "./switchyard-config.ts";
-import { Skipped, type StartVariant, type Surroundings, type Variant } from "./variant.ts";
+import type { StartVariant, Surroundings, Variant } from "./variant.ts";
 
-const program = join(import.meta.dirname, "../../../services/standalone/src/main.ts");
+const root = join(import.meta.dirname, "../../..");
+const built = join(root, ".cache/bench/switchyard");
+let building: Promise<unknown> | undefined;
 const startTimeoutMs = 20_000;
 const READY = /^ready .*/m;
 
 async function launch(around: Surroundings, command: string, name: string, config: string): Promise<Child> {
-  if (!existsSync(program)) throw new Skipped("services/standalone/src/main.ts is not there");
+  building ??= build({ ...bundle, cwd: root, output: { ...bundle.output, dir: built } });
+  await building;
   const file = join(around.folder, `${name}.json`);
   writeFileSync(file, config);
-  const child = startNode([program, command, "--config", file], { core: around.cores.variant, env: SECRETS });
+  const child = startNode([join(built, "main.js"), command, "--config", file], {
+    core: around.cores.variant,
+    env: SECRETS,
+  });
   try {
     await child.waitForOutput(READY, startTimeoutMs);
     return child;
