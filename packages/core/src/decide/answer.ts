@@ -10,10 +10,10 @@ import { PROBE_MAX_MS } from "../health/probe.ts";
 import { outcomeName } from "../trace/attempt-outcome.ts";
 import type { Trail } from "./explain.ts";
 import { isFinal } from "./final.ts";
-import type { Filtered } from "./filter.ts";
 import type { DecideInput } from "./input.ts";
 import type { Placed } from "./place.ts";
 import type { Run } from "./run.ts";
+import type { Filtered } from "./stages.ts";
 
 /**
  * How long a lease outlives its attempt's time-out, ms: answers stream on after their headers, and a lease that

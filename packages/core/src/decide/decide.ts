@@ -21,20 +21,14 @@ import { attemptAt, refuseAtDoor, refuseWith } from "./answer.ts";
 import { budgetOf } from "./budget.ts";
 import { createTrail, type Trail } from "./explain.ts";
 import { fallbackGroup } from "./fallback.ts";
-import {
-  deploymentOf,
-  filterGroup,
-  isReusable,
-  triedElsewhere,
-  type Blocked,
-  type Filtered,
-} from "./filter.ts";
+import { deploymentOf, filterGroup, isReusable, triedElsewhere } from "./filter.ts";
 import type { DecideInput } from "./input.ts";
 import { affinityOf, nextAfter, placeIn } from "./place.ts";
 import { probeTurn } from "./probe.ts";
-import { isBlocked, refuseBlocked } from "./refusals.ts";
-import { nearOrigin } from "./stored.ts";
+import { refuseBlocked } from "./refusals.ts";
 import { mayCallAnother, outOfTries, settle, stopped, type Run } from "./run.ts";
+import { isBlocked, type Blocked, type Filtered } from "./stages.ts";
+import { nearOrigin } from "./stored.ts";
 
 const NO_EFFECTS: readonly Effect[] = [];
 

@@ -7,9 +7,10 @@ import { HISTORY_SAMPLES } from "../domain/load-readings.ts";
 import type { EpochMs } from "../domain/ports.ts";
 import type { NextStep } from "../escalation/next-step.ts";
 import { strategyRule } from "../strategies/registry.ts";
-import { benchEnd, rampShareOf, stageOf, type Blocked, type Filtered, type Stage } from "./filter.ts";
+import { benchEnd, rampShareOf, stageOf } from "./filter.ts";
 import type { DecideInput } from "./input.ts";
 import { affinityOf, choiceOf, lastTriedIn, placeKey } from "./place.ts";
+import type { Blocked, Filtered, Stage } from "./stages.ts";
 
 /** Collects why a decision came out as it did (R8). Only made when asked for: it costs more than the decision. */
 export interface Trail {

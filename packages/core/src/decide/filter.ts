@@ -11,26 +11,8 @@ import { benchedUntil, benchesAtAll } from "../health/benched-until.ts";
 import { probeKeys } from "../health/probe.ts";
 import { rampShare } from "../health/ramp.ts";
 import type { DecideInput } from "./input.ts";
+import { STAGES, type Filtered, type Stage } from "./stages.ts";
 import { mayKeep } from "./stored.ts";
-
-/**
- * The filters of R1 in their order: a deployment's stage is the first that stops it, and the latest stage that any
- * deployment of a group reached is the filter that emptied it.
- */
-export const STAGES = [
-  "own_key",
-  "endpoint",
-  "not_ready",
-  "paused",
-  "tried",
-  "limited",
-  "benched",
-  "eligible",
-] as const;
-
-export type Stage = (typeof STAGES)[number];
-
-export type Blocked = Exclude<Stage, "eligible">;
 
 const OWN_KEY = 0;
 const ENDPOINT = 1;
@@ -40,23 +22,6 @@ const TRIED = 4;
 const LIMITED = 5;
 const BENCHED = 6;
 const ELIGIBLE = 7;
-
-/** What one pass over a group's deployments found. */
-export interface Filtered {
-  /** Bit i for `group.deployments[i]`. */
-  readonly eligible: number;
-  /** How many can serve the request, benched and already tried ones included. */
-  readonly candidates: number;
-  /** The filter that emptied the set; `eligible` when it did not. */
-  readonly stage: Stage;
-  /** Index of the benched candidate whose bench ends first, -1 without one, and when that is (R7). */
-  readonly soonest: number;
-  readonly soonestUntil: EpochMs;
-  /** `bench.ramp`: those that this request is held back from; never all that could take it. Bits as in `eligible`. */
-  readonly heldBack: number;
-  /** B4: benched ones that this router may probe now. Bits as in `eligible`. */
-  readonly probeable: number;
-}
 
 /** Walks the candidates of a group once. */
 export function filterGroup(input: DecideInput, group: Group, elsewhere: readonly string[]): Filtered {

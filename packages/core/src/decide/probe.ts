@@ -1,9 +1,10 @@
 import type { Group } from "../domain/config-snapshot.ts";
 import type { History } from "../domain/attempt.ts";
 import type { Effect } from "../domain/decision.ts";
-import { probesOf, type Filtered } from "./filter.ts";
+import { probesOf } from "./filter.ts";
 import type { DecideInput } from "./input.ts";
 import { affinityOf, lastTriedIn, pick } from "./place.ts";
+import type { Filtered } from "./stages.ts";
 
 /** B4: what is to happen to a request that might probe a bench. */
 export interface ProbeTurn {

@@ -3,7 +3,7 @@ import type { CallerKey, Group } from "../domain/config-snapshot.ts";
 import type { RefusalCode, RefuseDecision } from "../domain/decision.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
 import type { RequestFacts } from "../domain/request-facts.ts";
-import type { Blocked, Stage } from "./filter.ts";
+import type { Blocked } from "./stages.ts";
 
 /** The API that a provider must speak to serve an endpoint, as messages name it (R5). */
 const API_OF: Readonly<Record<Endpoint, string>> = {
@@ -108,6 +108,11 @@ export function refuseLate(group: Group): RefuseDecision {
   );
 }
 
+/** Hedging: the attempt that runs goes on alone. */
+export function refuseHedge(group: Group): RefuseDecision {
+  return refuse(409, "not_hedged", "No second attempt is made.", group);
+}
+
 /** The caller went away: no one is left to answer. */
 export function refuseCancelled(group: Group): RefuseDecision {
   return refuse(499, "client_closed", "The client closed the request.", group);
@@ -138,11 +143,6 @@ export function refuseExhausted(
     default:
       return { ...base, status: 502, code: "upstream_unreachable", message: "No provider could be reached." };
   }
-}
-
-/** Whether a stage can be what emptied a group. */
-export function isBlocked(stage: Stage): stage is Blocked {
-  return stage !== "eligible";
 }
 
 function refuse(

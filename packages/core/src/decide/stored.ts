@@ -8,10 +8,10 @@ import {
 import type { RefuseDecision } from "../domain/decision.ts";
 import type { Deployment } from "../domain/deployment.ts";
 import type { KeptResponse, RequestFacts } from "../domain/request-facts.ts";
-import type { Filtered } from "./filter.ts";
 import type { DecideInput } from "./input.ts";
 import { affinityOf } from "./place.ts";
 import { refuseModel, refuseStored, refuseUnknownResponse } from "./refusals.ts";
+import type { Filtered } from "./stages.ts";
 
 /**
  * P8: the group of a request that reads or continues a stored response. Known: the group that made it, which the key must be granted; a
