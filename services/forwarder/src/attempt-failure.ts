@@ -3,18 +3,11 @@ import type { StreamReader } from "@switchyard/providers";
 import { recogniseError } from "@switchyard/providers";
 import type { ExchangeError, ExchangeHead } from "@switchyard/upstream";
 import { decodeText, headerOf } from "./bytes.ts";
+import type { RealAnswer } from "./real-answer.ts";
 import { Redactor } from "./redact.ts";
 
 /** How much of an error body recognition reads. */
 const RECOGNISED_BYTES = 64 * 1024;
-
-/** A provider's own answer, for E7: what the caller gets when everything failed. */
-export interface RealAnswer {
-  readonly status: number;
-  /** Flat, lower-case names; still the provider's. */
-  readonly headers: readonly string[];
-  readonly body: Uint8Array;
-}
 
 /** Why an attempt did not serve the caller. */
 export interface AttemptFailure {

@@ -1,4 +1,3 @@
-import type { ExchangePlan, TokenUsage } from "@switchyard/providers";
 import { ExchangeError, signAws } from "@switchyard/upstream";
 import type {
   AwsSigning,
@@ -11,32 +10,13 @@ import type {
 import { AttemptClocks } from "./attempt-clocks.ts";
 import { exchangeFailure, timedOut, unusable } from "./attempt-failure.ts";
 import type { Answered, AttemptFailure } from "./attempt-failure.ts";
+import type { AttemptPlan } from "./attempt-plan.ts";
 import type { AttemptTiming } from "./attempt-scope.ts";
-import type { Body, BodyHost, Held } from "./body.ts";
+import type { Body, BodyHost, Held, ServedFacts } from "./body.ts";
 import { headerOf } from "./bytes.ts";
 import { ErrorBody } from "./error-body.ts";
 import { StreamBody } from "./stream-body.ts";
 import { WholeBody } from "./whole-body.ts";
-
-/** What one attempt is to do. Times in ms, 0 = off. */
-export interface AttemptPlan {
-  readonly exchange: ExchangeRequest;
-  /** Where the provider wants requests signed: with what. */
-  readonly signing: AwsSigning | undefined;
-  readonly family: string;
-  /** How the provider's answer becomes the caller's. */
-  readonly answer: Pick<ExchangePlan, "translated" | "streamType" | "openStream" | "readAnswer">;
-  readonly streams: boolean;
-  readonly firstTokenTimeoutMs: number;
-  /** Runs to the end of a response that does not stream (E5). */
-  readonly wholeTimeoutMs: number;
-}
-
-/** What is known of an answer that served. */
-export interface ServedFacts {
-  readonly usage: TokenUsage | undefined;
-  readonly model: string | undefined;
-}
 
 /** Who made the attempt. `onServe` and `onFailed` exclude each other; after `onServe` comes one of the other two. */
 export interface AttemptListener {

@@ -1,7 +1,8 @@
+import type { TokenUsage } from "@switchyard/providers";
 import type { ExchangeError, ExchangeHead } from "@switchyard/upstream";
 import type { AttemptClocks } from "./attempt-clocks.ts";
 import type { Answered, AttemptFailure } from "./attempt-failure.ts";
-import type { AttemptPlan, ServedFacts } from "./attempt.ts";
+import type { AttemptPlan } from "./attempt-plan.ts";
 import { concat } from "./bytes.ts";
 
 /** How a response's body is taken in, by what its head says it is. Each ends the attempt once, through its host. */
@@ -10,6 +11,12 @@ export interface Body {
   end(): void;
   /** The exchange broke before its end. */
   cut(error: ExchangeError): void;
+}
+
+/** What is known of an answer that served. */
+export interface ServedFacts {
+  readonly usage: TokenUsage | undefined;
+  readonly model: string | undefined;
 }
 
 /** The attempt, as its body sees it. */

@@ -1,7 +1,7 @@
 import type { Attempt as AttemptOrder } from "@switchyard/proto/routing/v1/routing_service";
 import { originOf, planExchange, planStored } from "@switchyard/providers";
-import type { AttemptPlan } from "./attempt.ts";
 import type { Account } from "./accounts.ts";
+import type { AttemptPlan } from "./attempt-plan.ts";
 import type { RunRequest } from "./request-run.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { secretParts } from "@switchyard/providers";
-import type { RealAnswer } from "./attempt-failure.ts";
+import type { RealAnswer } from "./real-answer.ts";
 
 /** Shorter ones are found in plain words, and are no secrets. */
 const SHORTEST = 8;

@@ -3,8 +3,8 @@ import type { Attempt as AttemptOrder } from "@switchyard/proto/routing/v1/routi
 import type { BodyEndpoint } from "@switchyard/providers";
 import type { ErrorClass } from "@switchyard/core";
 import type { AttemptSpan, RequestSpan, Tracer } from "@switchyard/telemetry";
-import type { ServedFacts } from "./attempt.ts";
 import type { AttemptEnd } from "./attempt-scope.ts";
+import type { ServedFacts } from "./body.ts";
 import type { RequestRecord } from "./request-record.ts";
 import type { RunRequest } from "./request-run.ts";
 
