@@ -9,6 +9,7 @@ export {
   type FallbackKind,
   type History,
   type Hop,
+  type RunningAttempt,
 } from "./domain/attempt.ts";
 export {
   EMPTY_HEALTH,
@@ -87,7 +88,7 @@ export { affinityValue, type AffinityValue } from "./affinity/affinity-value.ts"
 export { expressionHash, SESSION_HEADERS, sessionHash } from "./affinity/key-hash.ts";
 export { affinityNeeds, type AffinityNeeds } from "./affinity/needs.ts";
 export { parseExpression, type ParsedExpression } from "./affinity/parse-expression.ts";
-export { selectorReads, type SelectableRequest, type Selector } from "./affinity/selector.ts";
+export { selectFromKey, selectorReads, type SelectableRequest, type Selector } from "./affinity/selector.ts";
 export { decide } from "./decide/decide.ts";
 export type { DecideInput } from "./decide/input.ts";
 export {
@@ -119,6 +120,7 @@ export {
   LoadCounters,
   NOT_SERVED,
   type BegunCall,
+  type BegunTime,
   type CountedCall,
   type EndedCall,
 } from "./load/counters.ts";
@@ -161,5 +163,6 @@ export { CLEARED_MEMORY_MS } from "./health/snapshot.ts";
 export { MAX_WINDOW_FAILURES, type FailureWindow } from "./health/window.ts";
 export { HISTORY_MS, MAX_ACCOUNTS, MAX_REPORTERS } from "./load/ledger.ts";
 export { MAX_LEASES, SETTLE_MS } from "./load/leases.ts";
+export { SKETCH_SAMPLES, TimeSketch, timeBucket } from "./load/time-sketch.ts";
 export { BUDGET_WINDOW_MS, budgetLevel } from "./load/retry-budget.ts";
 export { EXPLORE_EVERY } from "./strategies/measured.ts";

@@ -21,11 +21,11 @@ export interface AffinitySource {
 export interface RequestAffinity {
   /** Absent where it has none that a group asks for. */
   readonly hashes: AffinityHashes | undefined;
-  /** F6: why something that an expression selects is no key. */
-  readonly rejected: readonly string[];
+  /** F6: why what an expression selects in the request is no key, by the expression. */
+  readonly rejected: ReadonlyMap<string, string>;
 }
 
-const NOTHING: RequestAffinity = { hashes: undefined, rejected: [] };
+const NOTHING: RequestAffinity = { hashes: undefined, rejected: new Map() };
 
 /** Hashes the affinity keys of requests, of those kinds only that a group of the config asks for. */
 export class AffinityReader {
@@ -52,14 +52,14 @@ export class AffinityReader {
       hashes.conversation = hashKey(conversation);
       found = true;
     }
-    const rejected: string[] = [];
+    const rejected = new Map<string, string>();
     if (needs.expressions.size > 0) {
       const request = selectable(source);
       for (const [expression, selector] of needs.expressions) {
         const result = expressionHash(selector, request);
         if (result === undefined) continue;
         if ("why" in result) {
-          rejected.push(`${expression} ${result.why}`);
+          rejected.set(expression, result.why);
           continue;
         }
         hashes.expressions[expression] = result.hash;

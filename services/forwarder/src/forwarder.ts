@@ -9,6 +9,7 @@ import type { Call, ServiceImpl, Sink } from "@switchyard/rpc";
 import type { Readiness } from "@switchyard/telemetry";
 import { Accounts } from "./accounts.ts";
 import { AffinityReader } from "./affinity-reader.ts";
+import { AffinityReasons } from "./affinity-reasons.ts";
 import { readAsked } from "./asked.ts";
 import { headerOf } from "./bytes.ts";
 import type { ForwarderDeps } from "./deps.ts";
@@ -45,13 +46,15 @@ export function createForwarder(deps: ForwarderDeps): Forwarder {
   const responses = new KeptResponses({ bus, logger });
   const load = new LoadReporter({ bus, name, now: deps.now });
   const affinity = new AffinityReader();
-  const run: ForwarderParts = { ...deps, accounts, reporter, responses, marks, load, affinity };
+  const reasons = new AffinityReasons();
+  const run: ForwarderParts = { ...deps, accounts, reporter, responses, marks, load, affinity, reasons };
   let revision: number | undefined;
   const stop = deps.config.subscribe((applied) => {
     revision = applied.revision;
     accounts.use(applied.config);
     marks.use(applied.config);
     affinity.use(applied.config);
+    reasons.use(applied.config);
   });
   return {
     inference: {

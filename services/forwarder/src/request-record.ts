@@ -1,6 +1,7 @@
 import type { Attempt as AttemptOrder, DecideResponse } from "@switchyard/proto/routing/v1/routing_service";
 import type { Logger, Metrics } from "@switchyard/telemetry";
 import type { AttemptEntry, AttemptLog } from "./attempt-log.ts";
+import type { AffinityReasons } from "./affinity-reasons.ts";
 import type { RunRequest } from "./request-run.ts";
 import type { RequestTrace } from "./request-trace.ts";
 
@@ -8,6 +9,7 @@ export interface RecordDeps {
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly now: () => number;
+  readonly reasons: AffinityReasons;
 }
 
 /** How a request went, in what may be kept of it (invariant 9). */
@@ -37,7 +39,7 @@ export interface RequestRecord {
 export function recordRequest(deps: RecordDeps, record: RequestRecord): void {
   const { request, decided, order, log, firstByteAt } = record;
   const { endpoint, stream } = request.facts;
-  const { rejected } = request.affinity;
+  const rejected = deps.reasons.why(request.affinity, order?.groupKey, decided?.keyName);
   const ms = Math.round(deps.now() - request.arrivedAt);
   deps.metrics.duration(endpoint).observe(ms / 1000);
   if (firstByteAt > 0) deps.metrics.firstByte(endpoint).observe((firstByteAt - request.arrivedAt) / 1000);
@@ -61,7 +63,7 @@ export function recordRequest(deps: RecordDeps, record: RequestRecord): void {
     revision: Number(decided?.configRevision ?? 0n),
     error: record.error,
     reason: record.reason,
-    ...(rejected.length === 0 ? {} : { affinity_rejected: [...rejected] }),
+    ...(rejected.length === 0 ? {} : { affinity_rejected: rejected }),
   });
   record.trace?.end(record);
 }

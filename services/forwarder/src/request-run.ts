@@ -17,6 +17,7 @@ import type { Call, Sink } from "@switchyard/rpc";
 import type { ExchangeHead, TokenSource } from "@switchyard/upstream";
 import type { Account, Accounts } from "./accounts.ts";
 import type { RequestAffinity } from "./affinity-reader.ts";
+import type { AffinityReasons } from "./affinity-reasons.ts";
 import { Attempt } from "./attempt.ts";
 import type { AttemptListener } from "./attempt.ts";
 import type { AttemptFailure } from "./attempt-failure.ts";
@@ -49,6 +50,7 @@ export interface RunDeps extends ForwarderDeps {
   readonly reporter: OutcomeReporter;
   readonly load: LoadReporter;
   readonly responses: KeptResponses;
+  readonly reasons: AffinityReasons;
 }
 
 /** BH-31: when a conversation that is another account's may be tried again. */

@@ -1,8 +1,9 @@
 import { decodeConfig } from "@switchyard/config";
-import { hashKey } from "@switchyard/core";
+import { groupKey, hashKey } from "@switchyard/core";
 import { readRequestFacts } from "@switchyard/providers";
 import { describe, expect, it } from "vitest";
 import { AffinityReader } from "../src/affinity-reader.ts";
+import { AffinityReasons } from "../src/affinity-reasons.ts";
 import type { RequestAffinity } from "../src/affinity-reader.ts";
 
 function readerOf(...affinities: readonly object[]): AffinityReader {
@@ -37,7 +38,7 @@ describe("affinity of a request", () => {
   it("reads nothing that no group asks for", () => {
     expect(read(readerOf({ by: "none" }, { by: "user" }), { user: "u" }, ["x-session-id", "s"])).toEqual({
       hashes: undefined,
-      rejected: [],
+      rejected: new Map(),
     });
   });
 
@@ -75,7 +76,7 @@ describe("affinity of a request", () => {
       [header]: hashKey("one"),
       [query]: hashKey("two"),
     });
-    expect(read(reader, {})).toEqual({ hashes: undefined, rejected: [] });
+    expect(read(reader, {})).toEqual({ hashes: undefined, rejected: new Map() });
   });
 
   it("F6, F7: a value that is no key is told of without showing it", () => {
@@ -85,6 +86,53 @@ describe("affinity of a request", () => {
       "v".repeat(300),
     ]);
     expect(hashes).toBeUndefined();
-    expect(rejected).toEqual([`${expression} is longer than 256 bytes`]);
+    expect(rejected).toEqual(new Map([[expression, "is longer than 256 bytes"]]));
+  });
+});
+
+describe("F6: why a request went by the strategy", () => {
+  const header = 'request.headers.get("x-t")';
+  const reasons = new AffinityReasons();
+  const group = (name: string, affinity: object): object => ({
+    name,
+    deployments: [{ provider: "a", model: "m" }],
+    policy: { affinity },
+  });
+  const { config } = decodeConfig(
+    JSON.stringify({
+      providers: [{ name: "a", family: "openai", credential: { env: "A" } }],
+      groups: [
+        group("header", { by: "expression", expression: header }),
+        group("seat", { by: "expression", expression: "request.user.data.seat" }),
+        group("plain", { by: "none" }),
+      ],
+      keys: [
+        { name: "k", user: { sub: "u", data: { seat: 1.5 } }, groups: ["seat"] },
+        { name: "good", user: { sub: "u", data: { seat: 4 } }, groups: ["seat"] },
+      ],
+    }),
+  );
+  if (config === undefined) throw new Error("the test's config is not readable");
+  reasons.use(config);
+  const reader = readerOf({ by: "expression", expression: header });
+  const of = (name: string, key: string, headers: readonly string[] = []): readonly string[] =>
+    reasons.why(read(reader, {}, headers), groupKey("default", name), key);
+
+  it("tells of the group's own expression alone, also when it finds nothing", () => {
+    expect(of("header", "k")).toEqual([`${header} is not there`]);
+    expect(of("header", "k", ["x-t", ""])).toEqual([`${header} is empty`]);
+    expect(of("header", "k", ["x-t", "one"])).toEqual([]);
+    expect(of("plain", "k", ["x-t", ""])).toEqual([]);
+  });
+
+  it("tells of what the caller's key holds", () => {
+    expect(of("seat", "k")).toEqual(["request.user.data.seat is a number, but no safe integer"]);
+    expect(of("seat", "good")).toEqual([]);
+    expect(of("seat", "nobody")).toEqual(["request.user.data.seat is not there"]);
+  });
+
+  it("tells of what was rejected where no group was reached", () => {
+    const affinity = read(reader, {}, ["x-t", ""]);
+    expect(reasons.why(affinity, undefined, undefined)).toEqual([`${header} is empty`]);
   });
 });

@@ -41,7 +41,10 @@ export function selectFromRequest(selector: Selector, request: SelectableRequest
 }
 
 /** The value that a selector finds at the caller's key; undefined for those that read the request. */
-export function selectFromKey(selector: Selector, key: CallerKey): unknown {
+export function selectFromKey(
+  selector: Selector,
+  key: Pick<CallerKey, "name" | "user" | "metadata">,
+): unknown {
   switch (selector.from) {
     case "user_sub":
       return callerName(key);
