@@ -4,9 +4,7 @@ import { readString } from "../../json/scan.ts";
 import { skipSpace } from "../../json/skip.ts";
 import { type Edit, splice } from "../../json/splice.ts";
 import type { SseEvent } from "../../sse/event.ts";
-import { SseFramer } from "../../sse/framer.ts";
-import { PassThrough } from "../../sse/pass-through.ts";
-import type { StreamReader, StreamVerdict } from "../dialect.ts";
+import { PassingStream } from "../passing-stream.ts";
 import { readOpenAiUsage, type TokenUsage } from "../usage.ts";
 import {
   CHOICES,
@@ -37,65 +35,21 @@ const OPEN_BRACKET = 0x5b;
  * (P1) but for `choices` that is null or missing, which becomes `[]`, and the usage chunk where it is stripped. The event of an
  * error inside the stream, and all after it, does not go on: it is for the forwarder to fail over or to report it.
  */
-export class ChatStreamReader implements StreamReader {
-  committed = false;
-  terminal = false;
-  done = false;
-  failure: Uint8Array | undefined;
-  model: string | undefined;
-  overflowed = false;
-
+export class ChatStreamReader extends PassingStream {
   readonly #stripUsage: boolean;
-  readonly #framer: SseFramer;
-  readonly #passed = new PassThrough();
   readonly #reading: ChoicesReading = { useful: false, finished: false, usageStart: 0, usageEnd: 0 };
   #usage: Uint8Array | undefined;
-  #sawData = false;
-  #ending = false;
 
   constructor(options: ChatStreamOptions) {
+    super();
     this.#stripUsage = options.stripUsage;
-    this.#framer = new SseFramer((event) => this.#take(event));
   }
 
   get usage(): TokenUsage | undefined {
     return this.#usage === undefined ? undefined : readOpenAiUsage(this.#usage, 0, this.#usage.length);
   }
 
-  push(bytes: Uint8Array, out: Uint8Array[]): void {
-    if (this.failure !== undefined) return;
-    this.#passed.open(out);
-    if (!this.#framer.push(bytes)) this.overflowed = true;
-    this.#passed.flush();
-  }
-
-  finish(out: Uint8Array[]): StreamVerdict {
-    this.#passed.open(out);
-    this.#ending = true;
-    if (this.failure === undefined) this.#framer.finish();
-    this.#passed.flush();
-    if (this.failure !== undefined || this.overflowed) return "cut";
-    if (!this.#sawData) return "empty";
-    if (!this.committed) return this.done ? "empty" : "cut";
-    return this.terminal ? "complete" : "cut";
-  }
-
-  #take(event: SseEvent): void {
-    if (this.failure !== undefined) return;
-    if (event.dataLines === 0) {
-      // Of an end that was cut off nothing is lost when it held no data.
-      if (!this.#ending) this.#passed.forward(event);
-      return;
-    }
-    if (event.dataLines === 1) {
-      this.#takeData(event, event.bytes, event.dataStart, event.dataEnd);
-    } else {
-      const data = event.joinedData();
-      this.#takeData(event, data, 0, data.length);
-    }
-  }
-
-  #takeData(event: SseEvent, bytes: Uint8Array, start: number, end: number): void {
+  protected takeData(event: SseEvent, bytes: Uint8Array, start: number, end: number): void {
     const named = event.nameEnd > event.nameStart;
     if (named && rangeEquals(event.bytes, event.nameStart, event.nameEnd, ERROR_NAME)) {
       this.failure = copyRange(bytes, start, end);
@@ -106,13 +60,13 @@ export class ChatStreamReader implements StreamReader {
       if (isDone) {
         this.done = true;
         this.terminal = true;
-        this.#sawData = true;
+        this.sawData = true;
       }
       // Data that is no JSON and was cut off is no event: a parser would choke on it.
-      if (isDone || !this.#ending) this.#passed.forward(event);
+      if (isDone || !this.ending) this.passed.forward(event);
       return;
     }
-    this.#sawData = true;
+    this.sawData = true;
     if (isErrorChunk(bytes)) {
       this.failure = copyRange(bytes, start, end);
       return;
@@ -129,11 +83,11 @@ export class ChatStreamReader implements StreamReader {
 
     if (isFilled(bytes, chunk, CHOICES)) {
       this.#readChoices(bytes, hasUsage);
-      this.#passed.forward(event);
+      this.passed.forward(event);
     } else if (hasUsage && this.#stripUsage) {
-      this.#passed.flush();
+      this.passed.flush();
     } else if (chunk.has(CHOICES) ? bytes[chunk.start(CHOICES)] === OPEN_BRACKET : !isChatChunk(bytes)) {
-      this.#passed.forward(event);
+      this.passed.forward(event);
     } else {
       this.#forwardWithChoices(event, bytes, start);
     }
@@ -156,12 +110,12 @@ export class ChatStreamReader implements StreamReader {
     const from = inPlace ? event.start : 0;
     const edit = choicesEdit(bytes, start, from);
     if (inPlace) {
-      this.#passed.write(splice(bytes.subarray(event.start, event.end), [edit]));
+      this.passed.write(splice(bytes.subarray(event.start, event.end), [edit]));
       return;
     }
     // Line feeds can only stand between the tokens of valid JSON, so blanks do as well.
     const json = splice(bytes, [edit]).map((byte) => (byte === 0x0a ? 0x20 : byte));
-    this.#passed.write(encodeUtf8("data: "), json, encodeUtf8("\n\n"));
+    this.passed.write(encodeUtf8("data: "), json, encodeUtf8("\n\n"));
   }
 }
 

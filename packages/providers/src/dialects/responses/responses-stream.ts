@@ -4,9 +4,7 @@ import { KeySlots, readString, scanObject } from "../../json/scan.ts";
 import { skipSpace } from "../../json/skip.ts";
 import { copyRange, decodeUtf8, encodeUtf8, rangeEquals } from "../../json/text.ts";
 import type { SseEvent } from "../../sse/event.ts";
-import { SseFramer } from "../../sse/framer.ts";
-import { PassThrough } from "../../sse/pass-through.ts";
-import type { StreamReader, StreamVerdict } from "../dialect.ts";
+import { PassingStream } from "../passing-stream.ts";
 import type { TokenUsage } from "../usage.ts";
 import { readResponseObject } from "./response-object.ts";
 
@@ -39,69 +37,30 @@ const ANNOUNCED: ReadonlySet<string | undefined> = new Set<string | undefined>([
  * Follows the stream of a response as it passes through (P1). `response.created` and its like do not commit; what an item says does, and so
  * does the end of the response (E6). `response.failed` and `error` do not go on: they are for the forwarder to fail over or to report.
  */
-export class ResponsesStreamReader implements StreamReader {
-  committed = false;
-  terminal = false;
-  done = false;
-  failure: Uint8Array | undefined;
-  model: string | undefined;
+export class ResponsesStreamReader extends PassingStream {
   usage: TokenUsage | undefined;
-  overflowed = false;
   keeps: readonly string[] = [];
   /** Number of the event that would come next. */
   sequence = 0;
 
   readonly #replays: boolean;
-  readonly #framer = new SseFramer((event) => this.#take(event));
-  readonly #passed = new PassThrough();
-  #sawData = false;
-  #ending = false;
 
   /** `replays`: the stream tells again what was made before, and maybe failed then; it was counted then too. */
   constructor(options: { readonly replays: boolean } = { replays: false }) {
+    super();
     this.#replays = options.replays;
   }
 
-  push(bytes: Uint8Array, out: Uint8Array[]): void {
-    if (this.failure !== undefined) return;
-    this.#passed.open(out);
-    if (!this.#framer.push(bytes)) this.overflowed = true;
-    this.#passed.flush();
-  }
-
-  finish(out: Uint8Array[]): StreamVerdict {
-    this.#passed.open(out);
-    this.#ending = true;
-    if (this.failure === undefined) this.#framer.finish();
-    this.#passed.flush();
-    if (this.failure !== undefined || this.overflowed) return "cut";
-    if (!this.#sawData) return "empty";
-    return this.terminal ? "complete" : "cut";
-  }
-
-  #take(event: SseEvent): void {
-    if (this.failure !== undefined) return;
-    if (event.dataLines === 0) {
-      // Of an end that was cut off nothing is lost when it held no data.
-      if (!this.#ending) this.#passed.forward(event);
-    } else if (event.dataLines === 1) {
-      this.#takeData(event, event.bytes, event.dataStart, event.dataEnd);
-    } else {
-      const data = event.joinedData();
-      this.#takeData(event, data, 0, data.length);
-    }
-  }
-
-  #takeData(event: SseEvent, bytes: Uint8Array, start: number, end: number): void {
+  protected takeData(event: SseEvent, bytes: Uint8Array, start: number, end: number): void {
     const open = skipSpace(bytes, start, end);
     const close = scanObject(bytes, open, end, EVENT_KEYS, slots);
     if (close < 0 || close > end || skipSpace(bytes, close, end) !== end) {
       // OpenRouter ends with chat's word, which says nothing here. What was cut off is no event: a parser would choke on it.
       const isDone = rangeEquals(bytes, open, open + DONE.length, DONE);
-      if (isDone || !this.#ending) this.#passed.forward(event);
+      if (isDone || !this.ending) this.passed.forward(event);
       return;
     }
-    this.#sawData = true;
+    this.sawData = true;
     const type = text(bytes, slots, TYPE);
     const named = rangeEquals(event.bytes, event.nameStart, event.nameEnd, ERROR_NAME);
     if (
@@ -115,7 +74,7 @@ export class ResponsesStreamReader implements StreamReader {
     }
     this.#count(bytes);
     if (type !== undefined) this.#read(type, bytes);
-    this.#passed.forward(event);
+    this.passed.forward(event);
   }
 
   #read(type: string, bytes: Uint8Array): void {
