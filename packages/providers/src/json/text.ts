@@ -45,3 +45,10 @@ export function rangeEquals(bytes: Uint8Array, start: number, end: number, wante
   }
   return true;
 }
+
+/** The end of a range without the white space and controls at its end. */
+export function trimEnd(bytes: Uint8Array, start: number, end: number): number {
+  let position = end;
+  while (position > start && (bytes[position - 1] as number) <= 0x20) position--;
+  return position;
+}

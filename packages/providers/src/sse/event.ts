@@ -1,9 +1,12 @@
+import { encodeUtf8, rangeEquals } from "../json/text.ts";
+
 const CR = 0x0d;
 const LF = 0x0a;
 const COLON = 0x3a;
 const SPACE = 0x20;
 const LETTER_D = 0x64;
 const LETTER_E = 0x65;
+const ERROR_NAME = encodeUtf8("error");
 
 /**
  * One event of a stream as ranges of `bytes`: nothing is decoded or copied. The framer uses one object for all events, so what is
@@ -32,6 +35,11 @@ export class SseEvent {
     this.dataLines = 0;
     this.nameStart = 0;
     this.nameEnd = 0;
+  }
+
+  /** Whether its name says that it tells of an error. */
+  get isNamedError(): boolean {
+    return rangeEquals(this.bytes, this.nameStart, this.nameEnd, ERROR_NAME);
   }
 
   /** Takes in the line from `start` up to its line end. Comments and other fields say nothing. */

@@ -1,11 +1,10 @@
 import { isJsonObject, type JsonObject, parseJson } from "../json/lossless.ts";
-import { copyRange, encodeUtf8, rangeEquals } from "../json/text.ts";
+import { copyRange, encodeUtf8, rangeEquals, trimEnd } from "../json/text.ts";
 import type { SseEvent } from "../sse/event.ts";
 import { SseFramer } from "../sse/framer.ts";
 import type { StreamDecoder } from "./format.ts";
 
 const DONE = encodeUtf8("[DONE]");
-const ERROR_NAME = encodeUtf8("error");
 const OPEN_BRACE = 0x7b;
 
 /** What one dialect makes of the objects in its stream. */
@@ -60,7 +59,7 @@ export class SseDecoder implements StreamDecoder {
   }
 
   #takeData(event: SseEvent, bytes: Uint8Array, start: number, end: number): void {
-    if (rangeEquals(event.bytes, event.nameStart, event.nameEnd, ERROR_NAME)) {
+    if (event.isNamedError) {
       this.failure = copyRange(bytes, start, end);
       return;
     }
@@ -80,10 +79,4 @@ export class SseDecoder implements StreamDecoder {
 
 function isLineEnd(byte: number | undefined): boolean {
   return byte === 0x0a || byte === 0x0d;
-}
-
-function trimEnd(bytes: Uint8Array, start: number, end: number): number {
-  let position = end;
-  while (position > start && (bytes[position - 1] as number) <= 0x20) position--;
-  return position;
 }

@@ -1,5 +1,5 @@
 import { readString, readValue } from "../../json/scan.ts";
-import { copyRange, encodeUtf8, rangeEquals } from "../../json/text.ts";
+import { copyRange } from "../../json/text.ts";
 import type { SseEvent } from "../../sse/event.ts";
 import { PassingStream } from "../passing-stream.ts";
 import { anthropicUsage, type TokenUsage } from "../usage.ts";
@@ -16,7 +16,6 @@ import {
   USAGE,
 } from "./event.ts";
 
-const ERROR_NAME = encodeUtf8("error");
 const OPEN_BRACE = 0x7b;
 const QUOTE = 0x22;
 
@@ -33,9 +32,8 @@ export class MessagesStreamReader extends PassingStream {
   }
 
   protected takeData(event: SseEvent, bytes: Uint8Array, start: number, end: number): void {
-    const named = rangeEquals(event.bytes, event.nameStart, event.nameEnd, ERROR_NAME);
     const type = scanEvent(bytes, start, end);
-    if (named || type === "error") {
+    if (event.isNamedError || type === "error") {
       this.failure = copyRange(bytes, start, end);
       return;
     }

@@ -1,5 +1,5 @@
 import { isFilled } from "../../json/filled.ts";
-import { copyRange, encodeUtf8, rangeEquals } from "../../json/text.ts";
+import { copyRange, encodeUtf8, rangeEquals, trimEnd } from "../../json/text.ts";
 import { readString } from "../../json/scan.ts";
 import { skipSpace } from "../../json/skip.ts";
 import { type Edit, splice } from "../../json/splice.ts";
@@ -26,7 +26,6 @@ export interface ChatStreamOptions {
 }
 
 const DONE = encodeUtf8("[DONE]");
-const ERROR_NAME = encodeUtf8("error");
 const EMPTY_LIST = encodeUtf8("[]");
 const OPEN_BRACKET = 0x5b;
 
@@ -50,8 +49,7 @@ export class ChatStreamReader extends PassingStream {
   }
 
   protected takeData(event: SseEvent, bytes: Uint8Array, start: number, end: number): void {
-    const named = event.nameEnd > event.nameStart;
-    if (named && rangeEquals(event.bytes, event.nameStart, event.nameEnd, ERROR_NAME)) {
+    if (event.isNamedError) {
       this.failure = copyRange(bytes, start, end);
       return;
     }
@@ -126,12 +124,6 @@ function choicesEdit(bytes: Uint8Array, start: number, from: number): Edit {
   // A chunk is told by its keys, so it has some and the comma is right.
   const at = skipSpace(bytes, start, bytes.length) + 1 - from;
   return { start: at, end: at, replacement: encodeUtf8('"choices":[],') };
-}
-
-function trimEnd(bytes: Uint8Array, start: number, end: number): number {
-  let position = end;
-  while (position > start && (bytes[position - 1] as number) <= 0x20) position--;
-  return position;
 }
 
 /** A reader for one stream of chat completion chunks. */

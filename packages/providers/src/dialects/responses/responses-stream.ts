@@ -22,7 +22,6 @@ const slots = new KeySlots(EVENT_KEYS);
 const itemSlots = new KeySlots(ITEM_KEYS);
 
 const DONE = encodeUtf8("[DONE]");
-const ERROR_NAME = encodeUtf8("error");
 const QUOTE = 0x22;
 const OPEN_BRACE = 0x7b;
 
@@ -62,9 +61,8 @@ export class ResponsesStreamReader extends PassingStream {
     }
     this.sawData = true;
     const type = text(bytes, slots, TYPE);
-    const named = rangeEquals(event.bytes, event.nameStart, event.nameEnd, ERROR_NAME);
     if (
-      named ||
+      event.isNamedError ||
       type === "error" ||
       (type === "response.failed" && !this.#replays) ||
       (type === undefined && says(bytes, ERROR))
