@@ -62,6 +62,16 @@ export function isJsonNumber(value: Json | undefined): value is number | RawNumb
   return typeof value === "number" || host.isRawJSON(value);
 }
 
+/** The value, or an object without members where it is none. */
+export function objectOf(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** The value where it is a text. */
+export function textOf(value: Json | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
 /** The number's value as a double. */
 export function numberOf(value: number | RawNumber): number {
   return typeof value === "number" ? value : Number(JSON.stringify(value));

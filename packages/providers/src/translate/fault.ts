@@ -20,6 +20,9 @@ export function invalidField(path: string, problem: string): TranslationFault {
   return new TranslationFault("invalid_request", path, `'${path}' ${problem}.`);
 }
 
+/** The usual reason of {@link notTranslatable}. */
+export const NO_COUNTERPART = "it has no counterpart there";
+
 /** A field that the target can't express. The token at its start is what agents look for to do without it (field notes 5.7). */
 export function notTranslatable(path: string, reason: string): TranslationFault {
   return new TranslationFault(

@@ -3,8 +3,10 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
+  objectOf,
   parseJsonText,
   printJson,
+  textOf,
 } from "../../json/lossless.ts";
 import type { EmitEvent, FinishReason } from "../../neutral/events.ts";
 import type { StreamDecoder } from "../../translate/format.ts";
@@ -239,11 +241,3 @@ const TOLD: ReadonlySet<Json | undefined> = new Set<Json | undefined>([
   "thinking",
   "redacted_thinking",
 ]);
-
-function objectOf(value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
-}
-
-function textOf(value: Json | undefined): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}

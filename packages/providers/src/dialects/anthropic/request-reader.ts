@@ -8,11 +8,10 @@ import type {
   ToolChoice,
   Turn,
 } from "../../neutral/request.ts";
-import { invalidField, notTranslatable } from "../../translate/fault.ts";
+import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
 import { readBlocks, readTextBlocks } from "./request-blocks.ts";
 
-const NO_COUNTERPART = "it has no counterpart there";
 const EFFORTS: ReadonlySet<string> = new Set(["low", "medium", "high", "xhigh", "max"]);
 
 /** Reads a body of Anthropic's messages endpoint. */

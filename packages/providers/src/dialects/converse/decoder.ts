@@ -1,4 +1,12 @@
-import { isJsonList, isJsonObject, type Json, type JsonObject, printJson } from "../../json/lossless.ts";
+import {
+  isJsonList,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  objectOf,
+  printJson,
+  textOf,
+} from "../../json/lossless.ts";
 import type { EmitEvent, FinishReason } from "../../neutral/events.ts";
 import { converseUsage } from "../usage.ts";
 
@@ -201,12 +209,4 @@ export class AnswerHandler {
 /** Run by the provider, so not for the caller to make. */
 function isServerTool(toolUse: JsonObject): boolean {
   return toolUse["type"] === "server_tool_use";
-}
-
-function objectOf(value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
-}
-
-function textOf(value: Json | undefined): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }

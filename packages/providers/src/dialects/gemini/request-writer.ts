@@ -1,13 +1,12 @@
 import { isJsonList, type Json, type JsonObject } from "../../json/lossless.ts";
 import type { NeutralRequest, TextBlock, Tool, Turn } from "../../neutral/request.ts";
-import { notTranslatable } from "../../translate/fault.ts";
+import { NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
 import type { Target } from "../../translate/format.ts";
 import { writeContents, writeSystem } from "./request-turns.ts";
 import { writeThinking } from "./thinking-wish.ts";
 import { writeSchema } from "./tool-schema.ts";
 
-const NO_COUNTERPART = "it has no counterpart there";
 const MODALITIES: ReadonlySet<Json> = new Set<Json>(["text", "image", "audio"]);
 
 /** Writes a body of `generateContent`, which is that of `streamGenerateContent` too: the URL names model and form. */

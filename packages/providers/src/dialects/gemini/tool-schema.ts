@@ -1,4 +1,11 @@
-import { isJsonList, isJsonObject, type Json, type JsonObject, printJson } from "../../json/lossless.ts";
+import {
+  isJsonList,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  objectOf,
+  printJson,
+} from "../../json/lossless.ts";
 
 /** Says nothing about a value. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
@@ -97,8 +104,4 @@ function define(object: Record<string, Json | undefined>, key: string, value: Js
 
 function listOf(value: Json | undefined): readonly Json[] {
   return isJsonList(value) ? value : [];
-}
-
-function objectOf(value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

@@ -2,12 +2,11 @@ import { isJsonList, isJsonObject, type JsonObject, parseJsonText } from "../../
 import type { ThinkingFormat } from "../../neutral/events.ts";
 import type { Block, Source, ToolCallBlock } from "../../neutral/request.ts";
 import { sourceOfUrl } from "../../translate/data-url.ts";
-import { invalidField, notTranslatable } from "../../translate/fault.ts";
+import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
 import { readSignature } from "../anthropic/foreign-signature.ts";
 
 const GOOGLE = "google-gemini-v1";
-const NO_COUNTERPART = "it has no counterpart there";
 
 /** The blocks of a message's `content`: a text, a list of parts, or nothing. */
 export function readContent(message: Fields, key: string): Block[] {

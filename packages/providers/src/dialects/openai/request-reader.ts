@@ -18,11 +18,10 @@ import type {
   ToolResultBlock,
   Turn,
 } from "../../neutral/request.ts";
-import { invalidField, notTranslatable } from "../../translate/fault.ts";
+import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
 import { readContent, readReasoning, readToolCalls } from "./request-parts.ts";
 
-const NO_COUNTERPART = "it has no counterpart there";
 const EFFORTS: ReadonlySet<string> = new Set(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
 /** Hints and bookkeeping that change no answer: a target without them answers the same. */

@@ -1,12 +1,11 @@
 import { isJsonList, isJsonObject, type Json, type JsonObject, parseJsonText } from "../../json/lossless.ts";
 import type { Block, Source, TextBlock, ToolResultBlock, Turn } from "../../neutral/request.ts";
 import { sourceOfUrl } from "../../translate/data-url.ts";
-import { invalidField, notTranslatable } from "../../translate/fault.ts";
+import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
 import { readGoogleSignature } from "../openai/request-parts.ts";
 import { openSeal } from "./thinking-seal.ts";
 
-const NO_COUNTERPART = "it has no counterpart there";
 const KEPT_ELSEWHERE = "the file is kept by another provider";
 
 /** The turns of `input`: a text, or a list of items. Neighbours that make one turn are joined: a call stands with what was said before it. */

@@ -15,11 +15,10 @@ import type {
   Tool,
   ToolChoice,
 } from "../../neutral/request.ts";
-import { invalidField, notTranslatable } from "../../translate/fault.ts";
+import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
 import { readInput } from "./request-items.ts";
 
-const NO_COUNTERPART = "it has no counterpart there";
 const EFFORTS: ReadonlySet<string> = new Set(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
 /**
