@@ -12,6 +12,8 @@ export function loadReportToWire({ reporter, sequence, deployments }: LoadReport
       requests: BigInt(one.requests),
       tokens: BigInt(Math.round(one.tokens)),
       streamedTokens: BigInt(Math.round(one.streamedTokens)),
+      streamTimes: Object.fromEntries(one.streamTimes ?? []),
+      wholeTimes: Object.fromEntries(one.wholeTimes ?? []),
     })),
   });
 }
@@ -30,6 +32,15 @@ export function loadReportFromWire({ reporter, sequence, deployments }: WireRepo
       firstTokenMs: one.firstTokenMs,
       streamedTokens: Number(one.streamedTokens),
       streamedMs: one.streamedMs,
+      streamTimes: timesFromWire(one.streamTimes),
+      wholeTimes: timesFromWire(one.wholeTimes),
     })),
   };
+}
+
+function timesFromWire(times: Readonly<Record<number, number>>): ReadonlyMap<number, number> | undefined {
+  const entries = Object.entries(times);
+  return entries.length === 0
+    ? undefined
+    : new Map(entries.map(([bucket, count]) => [Number(bucket), count]));
 }

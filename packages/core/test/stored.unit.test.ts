@@ -76,6 +76,16 @@ describe("P8 stored responses", () => {
     expect(new Set(places)).toEqual(new Set(["a/m", "b/m"]));
   });
 
+  it("F4: a conversation's key is made of the new turn, so it does not say who keeps the response", () => {
+    const sticky = group("g", [deployment("a/m", keeping), deployment("b/m", keeping)], {
+      ...once,
+      affinity: { by: "conversation", expression: undefined },
+    });
+    const request = { ...READ, model: "g", affinity: { conversation: 977 } };
+    expect(ask([sticky], request)).toBe("400 stored_response_not_routable");
+    expect(ask([sticky], { ...request, kept: { provider: "b", group: "p/g", servedBy: "p/g" } })).toBe("b/m");
+  });
+
   it("a family that stores nothing gets a create only where it need not be kept, or nobody keeps it", () => {
     const mixed = group("g", [deployment("c/m", { native, weight: 1e6 }), deployment("a/m", keeping)], once);
     expect(ask([mixed], { ...CREATE, model: "g" })).toBe("a/m");

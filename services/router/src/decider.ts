@@ -11,6 +11,7 @@ import type {
   History,
   Outcome,
   RequestFacts,
+  RunningAttempt,
 } from "@switchyard/core";
 import type { Outcome as WireOutcome } from "@switchyard/proto/events/v1/events";
 import type {
@@ -24,7 +25,7 @@ import type { Call } from "@switchyard/rpc";
 import type { ConfigHistory } from "./config-history.ts";
 import type { DecisionRecorder } from "./decision-recorder.ts";
 import { openContinuation, sealContinuation } from "./continuation.ts";
-import type { Resumed } from "./continuation.ts";
+import type { PendingCall, Resumed } from "./continuation.ts";
 import type { LoadBook } from "./load-book.ts";
 import { decisionToWire, endpointFromWire, explanationToWire } from "./messages.ts";
 import type { Seal } from "./seal.ts";
@@ -63,6 +64,7 @@ export class Decider {
     const key = findKey(config, keyHash);
     if (request.outcomes.length > 0) this.#hear(request.outcomes, key);
     if (resumed !== undefined) this.#learn(resumed, request);
+    const running = request.hedge ? resumed?.pending : undefined;
 
     const known: Known = {
       requestId: resumed?.requestId ?? request.facts?.id ?? "",
@@ -79,6 +81,7 @@ export class Decider {
       load: load.snapshot(),
       request: { facts: factsOf(request.facts, known, now), key },
       history: known.history,
+      running: running && runningOf(running),
       now,
       seed: known.seed,
       decisionId,
@@ -89,7 +92,8 @@ export class Decider {
     this.#deps.recorder?.decided(input, decided);
     load.apply(decided.effects, now, request.reporter);
     for (const effect of decided.effects) if (effect.kind === "bench") health.bench(effect.bench);
-    return respond({ decided, decisionId, known: { ...known, history: decided.history }, now, seal, key });
+    const settled = { ...known, history: decided.history };
+    return respond({ decided, decisionId, known: settled, now, seal, key, beside: running });
   }
 
   /** Decides on the same path as {@link decide} and changes nothing (R8). */
@@ -131,17 +135,24 @@ export class Decider {
   }
 
   #resume(request: DecideRequest, keyHash: string, now: number): Resumed | undefined {
-    if (request.continuation.length === 0) return undefined;
-    if (request.failed === undefined) {
-      throw failure("invalid_request", "failed: say how the attempt ended that the continuation asked for", {
-        status: 400,
-      });
+    const { hedge } = request;
+    if (request.continuation.length === 0 && !hedge) return undefined;
+    if (hedge === (request.failed !== undefined)) {
+      const problem = hedge
+        ? "hedge: an attempt that has failed has nothing beside it"
+        : "failed: say how the attempt ended that the continuation asked for";
+      throw failure("invalid_request", problem, { status: 400 });
     }
-    const resumed = openContinuation(this.#deps.seal, request.continuation, request.failed, now);
+    const resumed = openContinuation(this.#deps.seal, request.continuation, request, now);
     if (resumed === undefined || resumed.keyHash !== keyHash) {
       throw failure("invalid_request", "continuation: it was not given to this caller by this cluster", {
         status: 400,
       });
+    }
+    if (!hedge && resumed.failed.length === 0) {
+      const problem =
+        "failed, failed_before: say of both attempts that ran side by side how they ended, by their ids";
+      throw failure("invalid_request", problem, { status: 400 });
     }
     return resumed;
   }
@@ -158,28 +169,31 @@ export class Decider {
 
   /** B6: what this router's own callers met counts here at once, also while the bus is away. */
   #learn(resumed: Resumed, request: DecideRequest): void {
-    const { failed } = resumed;
-    if (failed === undefined) return;
-    this.#observe([
-      {
-        decision: failed.decision,
-        group: failed.group,
-        deployment: failed.deployment,
-        error: failed.error,
-        status: failed.status,
-        retryAfterMs: failed.retryAfterMs,
-        decidedAt: resumed.decidedAt,
-        at: failed.endedAt,
-        probe: resumed.lastResort || resumed.probe,
-        ownKey: (request.facts?.ownKeyProvider ?? "") !== "",
-      },
-    ]);
+    const ownKey = (request.facts?.ownKeyProvider ?? "") !== "";
+    this.#observe(
+      resumed.failed.map(({ attempt, call }) => ({
+        decision: attempt.decision,
+        group: attempt.group,
+        deployment: attempt.deployment,
+        error: attempt.error,
+        status: attempt.status,
+        retryAfterMs: attempt.retryAfterMs,
+        decidedAt: call.decidedAt,
+        at: attempt.endedAt,
+        probe: call.lastResort || call.probe,
+        ownKey,
+      })),
+    );
   }
 
   #observe(outcomes: readonly Outcome[]): void {
     this.#deps.health.observe(outcomes);
     this.#deps.load.observe(outcomes);
   }
+}
+
+function runningOf({ decision, group, deployment, decidedAt }: PendingCall): RunningAttempt {
+  return { decision, group, deployment, startedAt: decidedAt };
 }
 
 type Known = Pick<Resumed, "requestId" | "keyHash" | "revision" | "seed" | "arrivedAt" | "history">;
@@ -239,8 +253,10 @@ function respond(parts: {
   /** Absent: no continuation is given. */
   readonly seal: Seal | undefined;
   readonly key: { readonly name: string; readonly team: string | undefined } | undefined;
+  /** Hedging: the attempt beside which the one decided is to run. */
+  readonly beside?: PendingCall | undefined;
 }): DecideResponse {
-  const { decided, decisionId, known, seal } = parts;
+  const { decided, decisionId, known, seal, beside } = parts;
   const { decision } = decided;
   const response: DecideResponse = {
     $typeName: "switchyard.routing.v1.DecideResponse",
@@ -248,7 +264,7 @@ function respond(parts: {
     // Made when it is read: within one process only a request that fails ever reads it.
     get continuation() {
       if (decision.kind !== "attempt" || seal === undefined) return NOTHING;
-      return sealContinuation(seal, known, { decisionId, decision, decidedAt: parts.now });
+      return sealContinuation(seal, known, { decisionId, decision, decidedAt: parts.now }, beside);
     },
     lastOutcome: decided.lastOutcome ?? "",
     configRevision: BigInt(known.revision),

@@ -9,6 +9,7 @@ import { attemptTimeoutMs } from "../escalation/time.ts";
 import { PROBE_MAX_MS } from "../health/probe.ts";
 import { outcomeName } from "../trace/attempt-outcome.ts";
 import type { Trail } from "./explain.ts";
+import { hedgeAfterMs, hedgeShareOf } from "./hedge-share.ts";
 import { isFinal } from "./final.ts";
 import type { DecideInput } from "./input.ts";
 import type { Placed } from "./place.ts";
@@ -67,6 +68,7 @@ export function attemptAt(run: Run, history: History, attempt: NextAttempt): Dec
     next: placed.next,
     step,
   };
+  const hedgeAfter = hedgeAfterMs(input, history, decision);
   const startsAt = input.now + delayMs;
   const { facts } = input.request;
   const ownKey = facts.ownKeyProvider !== undefined;
@@ -84,9 +86,12 @@ export function attemptAt(run: Run, history: History, attempt: NextAttempt): Dec
     },
   ];
   for (const effect of attempt.effects) effects.push(effect);
+  const share = hedgeShareOf(input, group, step);
+  if (share !== undefined) effects.push(share);
   if (probes.length > 0) effects.push(probeEffect(input, probes, startsAt, timeoutMs));
   if (run.budget.effect !== undefined) effects.push(run.budget.effect);
-  return answer(input, decision, effects, history, run.bench, run.trail);
+  const told = hedgeAfter === undefined ? decision : { ...decision, hedgeAfterMs: hedgeAfter };
+  return answer(input, told, effects, history, run.bench, run.trail);
 }
 
 /** The slot of a probe, taken until its attempt's time is over at the latest (BH-08). */

@@ -23,6 +23,7 @@ import { createTrail, type Trail } from "./explain.ts";
 import { fallbackGroup } from "./fallback.ts";
 import { deploymentOf, filterGroup, isReusable, triedElsewhere } from "./filter.ts";
 import type { DecideInput } from "./input.ts";
+import { hedgeBeside } from "./hedge.ts";
 import { affinityOf, nextAfter, placeIn } from "./place.ts";
 import { probeTurn } from "./probe.ts";
 import { refuseBlocked } from "./refusals.ts";
@@ -37,6 +38,7 @@ export function decide(input: DecideInput): Decided {
   const trail = input.explain ? createTrail(input) : undefined;
   const asked = admit(input);
   if ("kind" in asked) return refuseAtDoor(input, asked, trail);
+  if (input.running !== undefined) return hedgeBeside(input, asked, input.running, trail);
   const history: History =
     input.history.asked === undefined ? { ...input.history, asked: asked.key } : input.history;
   const progress = progressOf(history);

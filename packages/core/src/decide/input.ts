@@ -1,4 +1,4 @@
-import type { History } from "../domain/attempt.ts";
+import type { History, RunningAttempt } from "../domain/attempt.ts";
 import type { HealthSnapshot } from "../domain/bench.ts";
 import type { ConfigSnapshot } from "../domain/config-snapshot.ts";
 import type { LoadSnapshot } from "../domain/load.ts";
@@ -13,6 +13,11 @@ export interface DecideInput {
   readonly request: AuthenticatedRequest;
   /** {@link EMPTY_HISTORY} on the first decision; later `Decided.history` with the failed attempt appended. */
   readonly history: History;
+  /**
+   * Hedging: the attempt that runs, which the history does not hold yet. The question is then whether another is made
+   * beside it, and the refusal `not_hedged` changes nothing for it.
+   */
+  readonly running?: RunningAttempt | undefined;
   readonly now: EpochMs;
   /** Unsigned 32-bit integer; every draw comes from it. The same one for all decisions of a request is fine. */
   readonly seed: number;

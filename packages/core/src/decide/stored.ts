@@ -57,9 +57,13 @@ function isGranted(config: ConfigSnapshot, key: CallerKey, group: Group): boolea
   return key.grants.has(group.name) || (key.allowDirect && config.direct.has(group.key));
 }
 
-/** Whether it is plain which account of the group keeps the response. One that keeps none is refused by its filter. */
+/**
+ * Whether it is plain which account of the group keeps the response. One that keeps none is refused by its filter. A conversation's key is
+ * made of the turns that are sent, which are others than those of the response that is continued (F4): it says nothing.
+ */
 function isCertain(input: DecideInput, group: Group): boolean {
-  return keepersOf(group).size <= 1 || affinityOf(input, group) !== undefined;
+  if (keepersOf(group).size <= 1) return true;
+  return group.policy.affinity?.by !== "conversation" && affinityOf(input, group) !== undefined;
 }
 
 function keepersOf({ deployments }: Group): ReadonlySet<string> {

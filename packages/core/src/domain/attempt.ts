@@ -48,9 +48,14 @@ export interface History {
   readonly attempts: readonly FailedAttempt[];
   /** Group keys in which R7's last resort was used. */
   readonly lastResorts: readonly string[];
+  /** Whether it was hedged, which it is once at most; false when left out. */
+  readonly hedged?: boolean | undefined;
 }
 
 export const EMPTY_HISTORY: History = { asked: undefined, hops: [], attempts: [], lastResorts: [] };
+
+/** A call that was decided and runs. */
+export type RunningAttempt = Pick<FailedAttempt, "decision" | "group" | "deployment" | "startedAt">;
 
 /** The history with one more failed attempt: what the next call of `decide` must bring. */
 export function appendAttempt(history: History, attempt: FailedAttempt): History {

@@ -75,6 +75,8 @@ export type RefusalCode =
   | "upstream_invalid_response"
   | "rate_limit_exceeded"
   | "budget_exceeded"
+  /** Hedging: no second attempt is made; never told to a caller. */
+  | "not_hedged"
   /** 499, for the trace only: nobody is left to answer. */
   | "client_closed";
 
@@ -101,7 +103,7 @@ export type Effect =
       readonly bench: Bench;
     }
   | {
-      /** S4, S6, B4: a counter moves on; `place` is a key of {@link LoadSnapshot.places}. */
+      /** S4, S6, B4, hedging: a counter moves on; `place` is a key of {@link LoadSnapshot.places}. */
       readonly kind: "place";
       readonly place: string;
       readonly value: number;

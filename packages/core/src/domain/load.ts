@@ -9,7 +9,8 @@ export interface LoadSnapshot {
   readonly notReady: ReadonlySet<string>;
   /**
    * Counters that move on by one with each request that they are about: S6's turns by key, group and eligible set,
-   * S4's and S7's counts by group, B4's by benched deployment. A missing one starts at random.
+   * S4's and S7's counts by group, B4's by benched deployment, what hedges may be made of by group. A missing one starts
+   * at random, those of shares at 0.
    */
   readonly places: ReadonlyMap<string, number>;
   /** By load key, which is `DeploymentScopes.model`: a provider's model is as busy as all groups make it. */
@@ -38,6 +39,12 @@ export interface DeploymentLoad {
   readonly firstTokenMs: number | undefined;
   /** Time per token after the first, ms, kept apart so that long answers do not look slow. */
   readonly perTokenMs: number | undefined;
+  /**
+   * Hedging: the time to the first token that 19 of 20 streams do not exceed, ms, and the same of answers that do not
+   * stream, to their head. Undefined where too few were measured.
+   */
+  readonly streamP95Ms?: number | undefined;
+  readonly wholeP95Ms?: number | undefined;
   /** Recent successes and failures, decayed as of `countedAt`. */
   readonly successes: number;
   readonly failures: number;

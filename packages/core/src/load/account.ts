@@ -2,6 +2,7 @@ import type { DeploymentLoad } from "../domain/load.ts";
 import type { EpochMs } from "../domain/ports.ts";
 import { decayedCount, peakEwma } from "./latency.ts";
 import type { ReportedLoad, Share } from "./report.ts";
+import { TimeSketch } from "./time-sketch.ts";
 
 /** The running totals of one provider's model; what `decide` sees is this object, as {@link DeploymentLoad}. */
 export class Account implements DeploymentLoad {
@@ -11,6 +12,8 @@ export class Account implements DeploymentLoad {
   samples = 0;
   firstTokenMs: number | undefined;
   perTokenMs: number | undefined;
+  streamP95Ms: number | undefined;
+  wholeP95Ms: number | undefined;
   successes = 0;
   failures = 0;
   measuredAt: EpochMs = 0;
@@ -20,6 +23,8 @@ export class Account implements DeploymentLoad {
   #reported = 0;
   #leased = 0;
   #perTokenAt: EpochMs = 0;
+  #streams: TimeSketch | undefined;
+  #wholes: TimeSketch | undefined;
 
   get inFlight(): number {
     return Math.max(0, this.#reported + this.#leased);
@@ -67,6 +72,14 @@ export class Account implements DeploymentLoad {
       this.perTokenMs = peakEwma(this.perTokenMs, this.#perTokenAt, sample, at);
       this.#perTokenAt = at;
     }
+    if (sum.streamTimes !== undefined) {
+      this.#streams ??= new TimeSketch();
+      this.streamP95Ms = note(this.#streams, sum.streamTimes);
+    }
+    if (sum.wholeTimes !== undefined) {
+      this.#wholes ??= new TimeSketch();
+      this.wholeP95Ms = note(this.#wholes, sum.wholeTimes);
+    }
   }
 
   /** A call that failed: no sample, but less to be relied on (BH-10). */
@@ -80,4 +93,10 @@ export class Account implements DeploymentLoad {
     this.failures = decayedCount(this.failures, this.countedAt, at);
     this.countedAt = Math.max(this.countedAt, at);
   }
+}
+
+/** Read once for each report, not for each decision. */
+function note(sketch: TimeSketch, times: ReadonlyMap<number, number>): number | undefined {
+  for (const [bucket, count] of times) sketch.add(bucket, count);
+  return sketch.p95Ms;
 }

@@ -1,6 +1,7 @@
 import { minuteOf } from "../domain/load.ts";
 import type { EpochMs } from "../domain/ports.ts";
 import type { LoadReport, ReportedLoad } from "./report.ts";
+import { timeBucket } from "./time-sketch.ts";
 
 /** What a call is expected to use, as it begins. */
 export interface BegunCall {
@@ -20,9 +21,17 @@ export interface EndedCall {
   readonly firstTokenMs: number;
   /** Tokens used, in and out; 0 where the provider did not say. */
   readonly tokens: number;
+  /** Hedging: how long its beginning took, where the times of its group's calls are wanted one by one. */
+  readonly begun?: BegunTime | undefined;
   /** Output tokens after the first, and ms that they took; 0 for what does not stream. */
   readonly streamedTokens: number;
   readonly streamedMs: number;
+}
+
+/** How long a call took to begin its answer; of one that was overtaken, how long it had taken by then without. */
+export interface BegunTime {
+  readonly streams: boolean;
+  readonly ms: number;
 }
 
 /** A call under way; ending it twice changes nothing (invariant 3). */
@@ -71,6 +80,7 @@ export class LoadCounters {
         if (ownKey) return;
         current.held -= tokens;
         current.tokens += ended.tokens;
+        if (ended.begun !== undefined) noteBegun(current, ended.begun);
         if (!ended.served) return;
         current.measured += 1;
         current.firstTokenMs += ended.firstTokenMs;
@@ -98,9 +108,11 @@ export class LoadCounters {
       }
       rollTo(sum, minute);
       const { inFlight, requests, measured, firstTokenMs, streamedTokens, streamedMs } = sum;
+      const { streamTimes, wholeTimes } = sum;
       const tokens = sum.tokens + sum.held;
       const counted = { load, inFlight, minute, requests, tokens };
-      deployments.push({ ...counted, measured, firstTokenMs, streamedTokens, streamedMs });
+      const spent = { measured, firstTokenMs, streamedTokens, streamedMs, streamTimes, wholeTimes };
+      deployments.push({ ...counted, ...spent });
     }
     // Also the last call's end must be said, and while calls run silence would mean that none do.
     if (!this.#changed && deployments.every(({ inFlight }) => inFlight === 0)) return undefined;
@@ -111,6 +123,8 @@ export class LoadCounters {
       sum.firstTokenMs = 0;
       sum.streamedTokens = 0;
       sum.streamedMs = 0;
+      sum.streamTimes = undefined;
+      sum.wholeTimes = undefined;
     }
     return { reporter: this.#reporter, sequence: this.#sequence, deployments };
   }
@@ -139,11 +153,20 @@ interface Sum {
   firstTokenMs: number;
   streamedTokens: number;
   streamedMs: number;
+  streamTimes: Map<number, number> | undefined;
+  wholeTimes: Map<number, number> | undefined;
+}
+
+function noteBegun(sum: Sum, { streams, ms }: BegunTime): void {
+  const bucket = timeBucket(ms);
+  const times = streams ? (sum.streamTimes ??= new Map()) : (sum.wholeTimes ??= new Map());
+  times.set(bucket, (times.get(bucket) ?? 0) + 1);
 }
 
 function newSum(minute: number): Sum {
   const measured = { measured: 0, firstTokenMs: 0, streamedTokens: 0, streamedMs: 0 };
-  return { inFlight: 0, minute, requests: 0, tokens: 0, held: 0, ...measured };
+  const times = { streamTimes: undefined, wholeTimes: undefined };
+  return { inFlight: 0, minute, requests: 0, tokens: 0, held: 0, ...measured, ...times };
 }
 
 function rollTo(sum: Sum, minute: number): void {

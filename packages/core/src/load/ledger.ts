@@ -204,9 +204,9 @@ export function recordLoad(load: LoadSnapshot, reads: LoadReads): LoadSnapshot {
   const deployments = new Map<string, DeploymentLoad>();
   for (const [key, one] of picked(load.deployments, reads.loads)) {
     const { inFlight, minute, requests, tokens, samples, firstTokenMs, perTokenMs } = one;
-    const { successes, failures, measuredAt, countedAt } = one;
+    const { successes, failures, measuredAt, countedAt, streamP95Ms, wholeP95Ms } = one;
     const measured = { samples, firstTokenMs, perTokenMs, successes, failures, measuredAt, countedAt };
-    deployments.set(key, { inFlight, minute, requests, tokens, ...measured });
+    deployments.set(key, { inFlight, minute, requests, tokens, ...measured, streamP95Ms, wholeP95Ms });
   }
   return {
     notReady: new Set(load.notReady),

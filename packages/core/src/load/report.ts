@@ -38,6 +38,12 @@ export interface ReportedLoad {
   /** Tokens after the first of streams that ended since, and the ms that those took. */
   readonly streamedTokens: number;
   readonly streamedMs: number;
+  /**
+   * Times to the first token of streams since the last report, and to the head of what did not stream, counted by
+   * {@link timeBucket}: of calls whose group hedges alone, and left out where there are none.
+   */
+  readonly streamTimes?: ReadonlyMap<number, number> | undefined;
+  readonly wholeTimes?: ReadonlyMap<number, number> | undefined;
 }
 
 /** What a ledger remembers of a reporter. */

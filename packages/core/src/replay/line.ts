@@ -1,4 +1,4 @@
-import type { History } from "../domain/attempt.ts";
+import type { History, RunningAttempt } from "../domain/attempt.ts";
 import type { HealthSnapshot } from "../domain/bench.ts";
 import type { AttemptDecision, RefusalCode } from "../domain/decision.ts";
 import type { Price } from "../domain/deployment.ts";
@@ -28,6 +28,8 @@ export interface DecisionLine {
   readonly caller: LoggedCaller | undefined;
   readonly facts: RequestFacts;
   readonly history: History;
+  /** Hedging: the attempt beside which another was asked for; undefined for all other decisions. */
+  readonly running: RunningAttempt | undefined;
   readonly health: HealthSnapshot;
   readonly load: LoadSnapshot;
   readonly taken: Taken;

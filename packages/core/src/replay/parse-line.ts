@@ -1,5 +1,5 @@
 import type { AffinityHashes } from "../domain/affinity.ts";
-import type { FailedAttempt, FallbackKind, History } from "../domain/attempt.ts";
+import type { FailedAttempt, FallbackKind, History, RunningAttempt } from "../domain/attempt.ts";
 import type { Bench, BenchEntry, BenchReason, BenchScope } from "../domain/bench.ts";
 import type { RefusalCode } from "../domain/decision.ts";
 import { ENDPOINTS } from "../domain/endpoint.ts";
@@ -47,6 +47,7 @@ function decisionFrom(line: Fields): DecisionLine {
   const config = line.object("config");
   const caller = line.optionalObject("caller");
   const health = line.object("health");
+  const running = line.optionalObject("running");
   return {
     kind: "decision",
     id: line.text("id"),
@@ -61,6 +62,7 @@ function decisionFrom(line: Fields): DecisionLine {
     },
     facts: factsFrom(line.object("facts")),
     history: historyFrom(line.object("history")),
+    running: running && runningFrom(running),
     health: {
       version: health.number("version"),
       benches: health.map("benches", (entry, at) => entryFrom(new Fields(entry, at))),
@@ -130,6 +132,7 @@ function historyFrom(history: Fields): Complete<History> {
     }),
     attempts: history.list("attempts", (item, at) => attemptFrom(new Fields(item, at))),
     lastResorts: history.texts("lastResorts"),
+    hedged: history.optionalFlag("hedged"),
   };
 }
 
@@ -143,6 +146,15 @@ function attemptFrom(attempt: Fields): Complete<FailedAttempt> {
     retryAfterMs: attempt.optionalNumber("retryAfterMs"),
     startedAt: attempt.number("startedAt"),
     endedAt: attempt.number("endedAt"),
+  };
+}
+
+function runningFrom(running: Fields): Complete<RunningAttempt> {
+  return {
+    decision: running.text("decision"),
+    group: running.text("group"),
+    deployment: running.text("deployment"),
+    startedAt: running.number("startedAt"),
   };
 }
 
@@ -204,6 +216,8 @@ function deploymentFrom(one: Fields): Complete<DeploymentLoad> {
     samples: one.number("samples"),
     firstTokenMs: one.optionalNumber("firstTokenMs"),
     perTokenMs: one.optionalNumber("perTokenMs"),
+    streamP95Ms: one.optionalNumber("streamP95Ms"),
+    wholeP95Ms: one.optionalNumber("wholeP95Ms"),
     successes: one.number("successes"),
     failures: one.number("failures"),
     measuredAt: one.number("measuredAt"),

@@ -25,6 +25,7 @@ export function recordDecision(input: DecideInput, decided: Decided): string {
     caller: callerOf(input),
     facts: plainFacts(request.facts),
     history: plainHistory(input.history),
+    running: input.running,
     health: { version: input.health.version, benches: benchesAt(input, concern.scopes) },
     load: plainLoad(recordLoad(input.load, { ...concern, places })),
     taken: takenOf(decided),
@@ -75,12 +76,19 @@ function plainFacts(facts: RequestFacts): object {
   return { ...facts, affinity: { ...affinity, expressions } };
 }
 
-function plainHistory({ asked, hops, attempts, lastResorts }: History): Record<keyof History, unknown> {
+function plainHistory({
+  asked,
+  hops,
+  attempts,
+  lastResorts,
+  hedged,
+}: History): Record<keyof History, unknown> {
   return {
     asked,
     hops: hops.map(({ group, kind }) => ({ group, kind })),
     attempts: attempts.map(plainAttempt),
     lastResorts,
+    hedged,
   };
 }
 

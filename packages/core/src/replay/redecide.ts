@@ -23,6 +23,7 @@ export function inputOf(line: DecisionLine, config: ConfigSnapshot, callers: Cal
     load: line.load,
     request: { facts: line.facts, key: callers(line.caller) },
     history: line.history,
+    running: line.running,
     now: line.now,
     seed: line.seed,
     decisionId: line.id,

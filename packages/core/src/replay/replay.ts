@@ -68,11 +68,12 @@ export class Replay {
   }
 
   #decided(line: DecisionLine): void {
-    const root = line.history.attempts[0]?.decision;
+    const root = line.history.attempts[0]?.decision ?? line.running?.decision;
     const story = root === undefined ? new Story(line) : this.#byDecision.get(root);
     this.#report.line(line, story === undefined);
     if (story === undefined) return;
     if (root === undefined) this.#open.push(story);
+    else if (line.running !== undefined) story.hedged();
     else if (story.decisions.length < MAX_DECISIONS) story.decided(line);
     this.#byDecision.set(line.id, story);
     if (this.#open.length - this.#closed > MAX_OPEN) this.#closeOldest();

@@ -15,6 +15,7 @@ export class Story {
   /** Its decisions in their order, `first` among them. */
   readonly decisions: DecisionLine[];
   readonly #outcomes = new Map<string, OutcomeLine>();
+  #hedged = false;
 
   constructor(first: DecisionLine) {
     this.first = first;
@@ -25,7 +26,16 @@ export class Story {
     this.decisions.push(line);
   }
 
+  /**
+   * A second attempt was asked for beside one that ran. It is not replayed: which of two is faster under another config
+   * nobody knows. The one that was cut short would have answered, only later.
+   */
+  hedged(): void {
+    this.#hedged = true;
+  }
+
   ended(line: OutcomeLine): void {
+    if (this.#hedged && line.error === "cancelled") return;
     const known = this.#outcomes.get(line.decision);
     // An attempt's end and its usage come apart.
     const usage = line.usage ?? known?.usage;
