@@ -14,15 +14,13 @@ import type {
   Reasoning,
   TextBlock,
   Tool,
-  ToolChoice,
   ToolResultBlock,
   Turn,
 } from "../../neutral/request.ts";
 import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
+import { EFFORTS, onlyText, readTier, readToolChoice } from "./request-fields.ts";
 import { readContent, readReasoning, readToolCalls } from "./request-parts.ts";
-
-const EFFORTS: ReadonlySet<string> = new Set(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
 /** Hints and bookkeeping that change no answer: a target without them answers the same. */
 const HINTS: readonly string[] = [
@@ -48,7 +46,7 @@ export function readChatRequest(body: Json): NeutralRequest {
     system: leading.flatMap(({ blocks }) => blocks as TextBlock[]),
     turns: firstTurn < 0 ? [] : turns.slice(firstTurn),
     tools: fields.items("tools").map(readTool),
-    toolChoice: readToolChoice(fields),
+    toolChoice: readToolChoice(fields, chosenName),
     parallelTools: fields.flag("parallel_tool_calls"),
     maxTokens: maxTokens ?? olderMaxTokens,
     temperature: fields.number("temperature"),
@@ -125,13 +123,6 @@ function readToolResult(message: Fields): ToolResultBlock {
   };
 }
 
-function onlyText(blocks: readonly Block[]): TextBlock[] {
-  return blocks.map((block) => {
-    if (block.kind === "text") return block;
-    throw invalidField(block.path, "must be text in a system or developer message");
-  });
-}
-
 function readTool(tool: Fields): Tool {
   const type = tool.needText("type");
   if (type !== "function") throw notTranslatable(tool.at("type"), `there is no '${type.slice(0, 40)}' there`);
@@ -153,18 +144,10 @@ function readTool(tool: Fields): Tool {
   return read;
 }
 
-function readToolChoice(fields: Fields): ToolChoice | undefined {
-  const choice = fields.take("tool_choice");
-  if (choice === undefined) return undefined;
-  if (choice === "auto" || choice === "required" || choice === "none") return { mode: choice };
-  if (typeof choice === "string")
-    throw invalidField(fields.at("tool_choice"), "must be auto, required, none or an object");
-  const named = fieldsAt(choice, fields.at("tool_choice"));
-  const type = named.needText("type");
+function chosenName(named: Fields): string {
   const target = named.fields("function");
-  if (type !== "function") throw notTranslatable(named.at("type"), NO_COUNTERPART);
   if (target === undefined) throw invalidField(named.at("function"), "is required");
-  return { mode: "tool", name: target.needText("name") };
+  return target.needText("name");
 }
 
 function readFormat(fields: Fields): AnswerFormat | undefined {
@@ -207,13 +190,6 @@ function readUser(fields: Fields, metadata: Fields | undefined): string | undefi
   const safety = fields.text("safety_identifier");
   const named = metadata?.take("user_id");
   return user ?? safety ?? (typeof named === "string" ? named : undefined);
-}
-
-function readTier(fields: Fields): NeutralRequest["serviceTier"] {
-  const tier = fields.text("service_tier");
-  if (tier === undefined || tier === "auto") return undefined;
-  if (tier === "default") return "standard";
-  throw notTranslatable(fields.at("service_tier"), `there is no tier '${tier.slice(0, 40)}' there`);
 }
 
 /** Values that say what goes without saying. `metadata` is only kept with stored completions. */

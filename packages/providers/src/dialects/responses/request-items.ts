@@ -1,8 +1,9 @@
 import { isJsonList, isJsonObject, type Json, type JsonObject, parseJsonText } from "../../json/lossless.ts";
-import type { Block, Source, TextBlock, ToolResultBlock, Turn } from "../../neutral/request.ts";
+import type { Block, Source, ToolResultBlock, Turn } from "../../neutral/request.ts";
 import { sourceOfUrl } from "../../translate/data-url.ts";
 import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
+import { onlyText } from "../openai/request-fields.ts";
 import { readGoogleSignature } from "../openai/request-parts.ts";
 import { openSeal } from "./thinking-seal.ts";
 
@@ -173,11 +174,4 @@ function textsOf(parts: Json | undefined): string[] {
   return parts.flatMap((part) =>
     isJsonObject(part) && typeof part["text"] === "string" ? [part["text"]] : [],
   );
-}
-
-function onlyText(blocks: readonly Block[]): TextBlock[] {
-  return blocks.map((block) => {
-    if (block.kind === "text") return block;
-    throw invalidField(block.path, "must be text in a system or developer message");
-  });
 }

@@ -13,13 +13,11 @@ import type {
   Reasoning,
   TextBlock,
   Tool,
-  ToolChoice,
 } from "../../neutral/request.ts";
 import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
+import { EFFORTS, readTier, readToolChoice } from "../openai/request-fields.ts";
 import { readInput } from "./request-items.ts";
-
-const EFFORTS: ReadonlySet<string> = new Set(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
 /**
  * Hints and bookkeeping that change no answer. `metadata` comes back with the answer; `store` can't be meant here (P8), and the answer says
@@ -50,7 +48,7 @@ export function readResponsesRequest(body: Json): NeutralRequest {
     system: [...readInstructions(fields), ...leading.flatMap(({ blocks }) => blocks as TextBlock[])],
     turns: firstTurn < 0 ? [] : turns.slice(firstTurn),
     tools: fields.items("tools").map(readTool),
-    toolChoice: readToolChoice(fields),
+    toolChoice: readToolChoice(fields, (named) => named.needText("name")),
     parallelTools: fields.flag("parallel_tool_calls"),
     maxTokens: fields.number("max_output_tokens"),
     temperature: fields.number("temperature"),
@@ -106,17 +104,6 @@ function readTool(tool: Fields): Tool {
   return read;
 }
 
-function readToolChoice(fields: Fields): ToolChoice | undefined {
-  const choice = fields.take("tool_choice");
-  if (choice === undefined) return undefined;
-  if (choice === "auto" || choice === "required" || choice === "none") return { mode: choice };
-  if (typeof choice === "string")
-    throw invalidField(fields.at("tool_choice"), "must be auto, required, none or an object");
-  const named = fieldsAt(choice, fields.at("tool_choice"));
-  if (named.needText("type") !== "function") throw notTranslatable(named.at("type"), NO_COUNTERPART);
-  return { mode: "tool", name: named.needText("name") };
-}
-
 function readFormat(verbal: Fields): AnswerFormat | undefined {
   const format = verbal.fields("format");
   if (format === undefined) return undefined;
@@ -152,13 +139,6 @@ function readUser(fields: Fields): string | undefined {
   const user = fields.text("user");
   const safety = fields.text("safety_identifier");
   return user ?? safety;
-}
-
-function readTier(fields: Fields): NeutralRequest["serviceTier"] {
-  const tier = fields.text("service_tier");
-  if (tier === undefined || tier === "auto") return undefined;
-  if (tier === "default") return "standard";
-  throw notTranslatable(fields.at("service_tier"), `there is no tier '${tier.slice(0, 40)}' there`);
 }
 
 /** Values that say what goes without saying. */
