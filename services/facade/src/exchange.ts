@@ -8,7 +8,7 @@ import { Answer } from "./answer.ts";
 import { type BodyFault, BodyReader } from "./body-reader.ts";
 import { type Coding, readCodings } from "./codings.ts";
 import { Inflation } from "./inflation.ts";
-import type { RequestSource, ResponseWriter } from "./ports.ts";
+import type { ExchangeEvents, RequestSource, ResponseWriter } from "./ports.ts";
 import { OVERLOADED, type Refusal, refusal } from "./refusal.ts";
 import type { RequestHead } from "./request-head.ts";
 import type { Face } from "./routes.ts";
@@ -45,7 +45,7 @@ export interface Target {
 const MAX_DISCARDED = 256 * 1024 * 1024;
 
 /** One request and its answer: reads the body within bounds, makes the call, and ends it when the caller leaves. */
-export class Exchange implements Rostered {
+export class Exchange implements Rostered, ExchangeEvents {
   place = -1;
   readonly #host: ExchangeHost;
   readonly #source: RequestSource;

@@ -1,15 +1,14 @@
 import { IncomingMessage, ServerResponse } from "node:http";
-import type { Exchange } from "./exchange.ts";
-import type { RequestSource, ResponseWriter } from "./ports.ts";
+import type { ExchangeEvents, RequestSource, ResponseWriter } from "./ports.ts";
 
 /** Up to here pieces are joined into one write; beyond, a copy costs more than a write. */
 const JOIN_LIMIT = 16 * 1024;
 
 /** A request that node:http read. It knows its exchange, so that its listeners can be shared functions. */
 export class FacadeRequest extends IncomingMessage implements RequestSource {
-  exchange: Exchange | undefined = undefined;
+  exchange: ExchangeEvents | undefined = undefined;
 
-  attach(exchange: Exchange): void {
+  attach(exchange: ExchangeEvents): void {
     this.exchange = exchange;
   }
 

@@ -1,5 +1,19 @@
 import type { Socket } from "node:net";
-import type { Exchange } from "./exchange.ts";
+
+/** What a request's source tells the exchange that it was attached to. */
+export interface ExchangeEvents {
+  readonly answer: {
+    /** The caller takes more again. */
+    drained(): void;
+  };
+  onData(piece: Buffer): void;
+  /** The body is complete. */
+  onEnd(): void;
+  /** No byte went either way for the server's time-out. */
+  onTimeout(): void;
+  /** The answer is out, or the caller left. */
+  onClose(): void;
+}
 
 /** Where a request comes from. Named as in node's `IncomingMessage`, which is one of the two; the fast lane is the other. */
 export interface RequestSource {
@@ -7,7 +21,7 @@ export interface RequestSource {
   /** The whole body has come. */
   readonly complete: boolean;
   /** Gives the exchange the rest of what happens to this request. */
-  attach(exchange: Exchange): void;
+  attach(exchange: ExchangeEvents): void;
   /** From now on the body goes to the exchange: `onData`, then `onEnd`. */
   readBody(): void;
 }
@@ -16,7 +30,7 @@ export interface RequestSource {
 export interface ResponseWriter {
   /** The head is written; what follows can only be its body. */
   readonly headersSent: boolean;
-  /** The caller takes no more at present; `Answer.drained` is called when it does. */
+  /** The caller takes no more at present; {@link ExchangeEvents.answer} hears when it does. */
   readonly writableNeedDrain: boolean;
   /** All of the answer is with the operating system. */
   readonly writableFinished: boolean;
