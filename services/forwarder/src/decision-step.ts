@@ -9,7 +9,7 @@ import type { Call, ServiceImpl } from "@switchyard/rpc";
 import { endpointToWire } from "./endpoints.ts";
 import type { LoadReporter } from "./load-reporter.ts";
 import type { OutcomeReporter } from "./outcome-reporter.ts";
-import type { RunRequest } from "./request-run.ts";
+import type { RunRequest } from "./run-request.ts";
 import { settle } from "./settle.ts";
 import { keptToWire } from "./stored-request.ts";
 

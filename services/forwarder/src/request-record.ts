@@ -2,8 +2,7 @@ import type { Attempt as AttemptOrder, DecideResponse } from "@switchyard/proto/
 import type { Logger, Metrics } from "@switchyard/telemetry";
 import type { AttemptEntry, AttemptLog } from "./attempt-log.ts";
 import type { AffinityReasons } from "./affinity-reasons.ts";
-import type { RunRequest } from "./request-run.ts";
-import type { RequestTrace } from "./request-trace.ts";
+import type { RunRequest } from "./run-request.ts";
 
 export interface RecordDeps {
   readonly metrics: Metrics;
@@ -32,7 +31,7 @@ export interface RequestRecord {
   readonly refusal: string | undefined;
   /** The attempt that served. */
   readonly served: AttemptEntry | undefined;
-  readonly trace: RequestTrace | undefined;
+  readonly trace: { end(record: RequestRecord): void } | undefined;
 }
 
 /** Counts a request, writes its one log line and ends its trace (H4). */

@@ -2,8 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import { errorClassToWire } from "@switchyard/cluster";
 import { keepsResponses } from "@switchyard/config";
 import { UsageEventSchema } from "@switchyard/proto/events/v1/events";
-import type { StoredResponse, UsageEvent } from "@switchyard/proto/events/v1/events";
-import type { InferRequest, InferResponse } from "@switchyard/proto/inference/v1/inference_service";
+import type { UsageEvent } from "@switchyard/proto/events/v1/events";
+import type { InferResponse } from "@switchyard/proto/inference/v1/inference_service";
 import { FailedAttemptSchema } from "@switchyard/proto/routing/v1/routing_service";
 import type {
   Attempt as AttemptOrder,
@@ -11,12 +11,10 @@ import type {
   Refusal,
 } from "@switchyard/proto/routing/v1/routing_service";
 import { ElsewhereFault, TranslationFault } from "@switchyard/providers";
-import type { BodyFacts, StoredCall } from "@switchyard/providers";
 import { Code, ConnectError, failure, readFailure, toConnectError } from "@switchyard/rpc";
 import type { Call, Sink } from "@switchyard/rpc";
 import type { ExchangeHead, TokenSource } from "@switchyard/upstream";
 import type { Account, Accounts } from "./accounts.ts";
-import type { RequestAffinity } from "./affinity-reader.ts";
 import type { AffinityReasons } from "./affinity-reasons.ts";
 import { Attempt } from "./attempt.ts";
 import type { AttemptListener } from "./attempt.ts";
@@ -36,11 +34,10 @@ import { lastAnswer, NO_RETRY, nobodyAnswered } from "./last-answer.ts";
 import type { KeptResponses } from "./kept-responses.ts";
 import type { LoadReporter } from "./load-reporter.ts";
 import type { OutcomeReporter } from "./outcome-reporter.ts";
-import type { OwnKey } from "./own-key.ts";
 import { chunkPart, headPart, headerText, trailerPart } from "./parts.ts";
 import { planAttempt } from "./plan.ts";
 import { recordRequest } from "./request-record.ts";
-import type { SdkFacts } from "./sdk-headers.ts";
+import type { RunRequest } from "./run-request.ts";
 import { blameless } from "./stored-request.ts";
 import { ALL_FAILED, isCallersOwn, RequestTrace } from "./request-trace.ts";
 
@@ -55,25 +52,6 @@ export interface RunDeps extends ForwarderDeps {
 
 /** BH-31: when a conversation that is another account's may be tried again. */
 const ELSEWHERE_MS = 10_000;
-
-/** One request as its run sees it. */
-export interface RunRequest {
-  readonly id: string;
-  readonly infer: InferRequest;
-  readonly facts: BodyFacts;
-  /** Flat, lower-case names. */
-  readonly headers: readonly string[];
-  readonly ownKey: OwnKey | undefined;
-  readonly affinity: RequestAffinity;
-  /** A call about a stored response; undefined for all others. */
-  readonly storedCall: StoredCall | undefined;
-  /** Where the response is kept that it reads or continues (P8), as far as anybody remembers. */
-  readonly kept: StoredResponse | undefined;
-  /** BH-31: the provider whose encrypted contents it brings back. */
-  readonly originProvider: string | undefined;
-  readonly arrivedAt: number;
-  readonly sdk: SdkFacts;
-}
 
 /**
  * Serves one request: asks for a decision, makes that one attempt, and asks again with the history while nothing

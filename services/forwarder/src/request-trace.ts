@@ -6,7 +6,7 @@ import type { AttemptSpan, RequestSpan, Tracer } from "@switchyard/telemetry";
 import type { AttemptEnd } from "./attempt-scope.ts";
 import type { ServedFacts } from "./body.ts";
 import type { RequestRecord } from "./request-record.ts";
-import type { RunRequest } from "./request-run.ts";
+import type { RunRequest } from "./run-request.ts";
 
 /** E7: how the trace names the end of a request that no deployment served. */
 export const ALL_FAILED = "all_deployments_failed";

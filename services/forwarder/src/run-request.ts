@@ -1,0 +1,25 @@
+import type { StoredResponse } from "@switchyard/proto/events/v1/events";
+import type { InferRequest } from "@switchyard/proto/inference/v1/inference_service";
+import type { BodyFacts, StoredCall } from "@switchyard/providers";
+import type { RequestAffinity } from "./affinity-reader.ts";
+import type { OwnKey } from "./own-key.ts";
+import type { SdkFacts } from "./sdk-headers.ts";
+
+/** One request as its run sees it. */
+export interface RunRequest {
+  readonly id: string;
+  readonly infer: InferRequest;
+  readonly facts: BodyFacts;
+  /** Flat, lower-case names. */
+  readonly headers: readonly string[];
+  readonly ownKey: OwnKey | undefined;
+  readonly affinity: RequestAffinity;
+  /** A call about a stored response; undefined for all others. */
+  readonly storedCall: StoredCall | undefined;
+  /** Where the response is kept that it reads or continues (P8), as far as anybody remembers. */
+  readonly kept: StoredResponse | undefined;
+  /** BH-31: the provider whose encrypted contents it brings back. */
+  readonly originProvider: string | undefined;
+  readonly arrivedAt: number;
+  readonly sdk: SdkFacts;
+}
