@@ -52,12 +52,12 @@ for (const form of FORMS) {
     });
     const features = Object.keys(TEXTS) as Feature[];
     // The services are the same in both forms: apart, one feature shows that the bytes survive the way between them.
-    const shown: readonly Feature[] = form === "one-process" ? features : ["thinking"];
+    const shown = (form === "one-process" ? features : (["thinking"] as const)).flatMap((feature) =>
+      (form === "one-process" ? [false, true] : [true]).map((stream) => [feature, stream] as const),
+    );
 
     describe.each(CELLS.map(named))("%s on %s", (_client, _family, family, client) => {
-      it.concurrent.for(
-        shown.flatMap((feature) => [false, true].map((stream) => [feature, stream] as const)),
-      )("P2: %s, stream %s", async ([feature, stream]) => {
+      it.concurrent.for(shown)("P2: %s, stream %s", async ([feature, stream]) => {
         const heard = await client.talk(wish(family, feature, stream));
         const called = feature === "tools" || feature === "thinking";
         expect(heard).toEqual({

@@ -75,7 +75,7 @@ export const block = (index: number, content_block: object, deltas: readonly obj
   AE("content_block_start", { type: "content_block_start", index, content_block }) +
   deltas.map((delta) => AE("content_block_delta", { type: "content_block_delta", index, delta })).join("") +
   AE("content_block_stop", { type: "content_block_stop", index });
-export const jsonDelta = (partial_json: string): object => ({ type: "input_jsonDelta", partial_json });
+export const jsonDelta = (partial_json: string): object => ({ type: "input_json_delta", partial_json });
 export const toolUse = (id: string, name: string): object => ({ type: "tool_use", id, name, input: {} });
 /** An answer of Anthropic's that calls tools. */
 export const message = (content: readonly object[], output_tokens: number): object => ({
