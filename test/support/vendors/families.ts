@@ -161,6 +161,9 @@ export async function startMatrix(form: Form, families: readonly Served[] = FAMI
       if (vendor === undefined) return text(404, `no such path: ${call.path}`, "text/plain");
       if (!family.auth(call)) return text(401, "who are you?", "text/plain");
       if (/ck-test/u.test(JSON.stringify(call.headers))) return text(401, "a caller's key", "text/plain");
+      const foreign = vendor === messages ? "openai-" : "anthropic-";
+      const told = call.headers.find(([header]) => header.toLowerCase().startsWith(foreign));
+      if (told !== undefined) return text(400, `another vendor's header: ${told[0]}`, "text/plain");
       return model(vendor, call);
     });
     vendors.set(family.name, provider);
