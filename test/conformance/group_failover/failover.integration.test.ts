@@ -21,6 +21,7 @@ import type { Answer } from "@switchyard/testkit";
 import { OtlpCollector } from "../../support/otlp-collector.ts";
 import type { GroupSpec, Scene, SceneSpec } from "../../support/gateway-scene.ts";
 import { forEachForm } from "../../support/gateway-stage.ts";
+import { benchingCases } from "./benching-cases.ts";
 
 const PRESET = { preset: "group_failover" };
 /** A serves, as good as always, then B, then C. */
@@ -69,7 +70,9 @@ const RETRYABLE: readonly (readonly [string, Answer])[] = [
 const TOO_LONG = { message: "maximum context length is 8192 tokens", code: "context_length_exceeded" };
 const REFUSED = { message: "The response was filtered", code: "content_filter" };
 
-forEachForm("A: retries, timeouts, failover and fallback groups", {}, (stage) => {
+forEachForm("A: retries, timeouts, failover, benching and fallback groups", {}, (stage) => {
+  benchingCases(stage);
+
   it.concurrent("Retryable are 408, 409, 429, any 5xx, timeouts before the provider responds and connection failures (E1)", async () => {
     // One attempt of the preset has all the request's time, so that a silent one leaves none: here it has 400 ms.
     const policy = { ...SOON, ...NO_BENCH, attempt_timeout: "400ms" };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { BROKEN, eventually, failure, OK, SILENT, tooMany } from "@switchyard/testkit";
 import type { Scene, SceneSpec } from "../../support/gateway-scene.ts";
-import { forEachForm } from "../../support/gateway-stage.ts";
+import type { Stage } from "../../support/gateway-stage.ts";
 import { named, PAIR } from "../support/calls.ts";
 
 /** A serves, as good as always, and then B. The document lets one set retries, failures, window and cooling-off. */
@@ -16,7 +16,8 @@ async function served(scene: Scene, count: number, content: string): Promise<voi
   for (let done = 0; done < count; done += 1) expect((await scene.ask()).content).toBe(content);
 }
 
-forEachForm("A: benching", {}, (stage) => {
+/** What the document says of benching and of waiting, as part of a file that has a stage already: each case waits. */
+export function benchingCases(stage: Stage): void {
   it.concurrent("A model is benched for the Cooling-off period, then serves again (B1, B5)", async () => {
     const policy = { ...NO_RETRIES, bench: { cooloff: "1s" } };
     await using scene = await stage.scene({ ...IN_ORDER, policy });
@@ -104,4 +105,4 @@ forEachForm("A: benching", {}, (stage) => {
     const [first, second] = scene.A.calls;
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(2_900);
   });
-});
+}
