@@ -19,7 +19,7 @@ async function served(scene: Scene, count: number, content: string): Promise<voi
 /** What the document says of benching and of waiting, as part of a file that has a stage already: each case waits. */
 export function benchingCases(stage: Stage): void {
   it.concurrent("A model is benched for the Cooling-off period, then serves again (B1, B5)", async () => {
-    const policy = { ...NO_RETRIES, bench: { cooloff: "1s" } };
+    const policy = { ...NO_RETRIES, bench: { cooloff: "1500ms" } };
     await using scene = await stage.scene({ ...IN_ORDER, policy });
     named(scene, PAIR);
     scene.A.script([BROKEN, BROKEN, BROKEN, OK("A")]);
@@ -27,7 +27,7 @@ export function benchingCases(stage: Stage): void {
     expect(scene.A.calls.length).toBe(3);
     await eventually(async () => expect((await scene.ask()).content).toBe("A"), { every: 100 });
     const [, , third, fourth] = scene.A.calls;
-    expect((fourth?.at ?? 0) - (third?.at ?? 0)).toBeGreaterThan(900);
+    expect((fourth?.at ?? 0) - (third?.at ?? 0)).toBeGreaterThan(1_400);
   });
 
   it.concurrent("Failures count within the Failure window only (B1)", async () => {

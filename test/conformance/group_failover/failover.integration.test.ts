@@ -74,8 +74,8 @@ forEachForm("A: retries, timeouts, failover, benching and fallback groups", {}, 
   benchingCases(stage);
 
   it.concurrent("Retryable are 408, 409, 429, any 5xx, timeouts before the provider responds and connection failures (E1)", async () => {
-    // One attempt of the preset has all the request's time, so that a silent one leaves none: here it has 400 ms.
-    const policy = { ...SOON, ...NO_BENCH, attempt_timeout: "400ms" };
+    // One attempt of the preset has all the request's time, so that a silent one leaves none: here it has 800 ms.
+    const policy = { ...SOON, ...NO_BENCH, attempt_timeout: "800ms" };
     await using scene = await stage.scene({ ...IN_ORDER, policy });
     for (const [name, answer] of RETRYABLE) {
       scene.A.clearCalls();
@@ -154,7 +154,7 @@ forEachForm("A: retries, timeouts, failover, benching and fallback groups", {}, 
   });
 
   it.concurrent("The request timeout does not limit how long a stream may run once it has started (E5)", async () => {
-    await using scene = await stage.scene({ ...IN_ORDER, policy: { request_timeout: "500ms" } });
+    await using scene = await stage.scene({ ...IN_ORDER, policy: { request_timeout: "800ms" } });
     const pieces = Array.from({ length: 6 }, (_, index) => CH({ content: `${index}` }));
     scene.A.answer(sse([ROLE, ...paced(200, pieces), CH({}, "stop"), DONE]));
     const reply = await scene.stream();
