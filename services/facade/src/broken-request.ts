@@ -7,12 +7,18 @@ import { errorBody, type Refusal, refusal } from "./refusal.ts";
 /** How long a caller that sent no HTTP may go on before its connection is cut, ms. */
 const LINGER_MS = 1000;
 
-const MALFORMED = refusal(400, "invalid_request", "this is not well-formed HTTP/1.1");
+/** The code of a CONNECT, beside those of node's parser. */
+export const NO_PROXY = "CONNECT";
+
+export const MALFORMED = refusal(400, "invalid_request", "this is not well-formed HTTP/1.1");
 const HEADER_TOO_LARGE = refusal(431, "invalid_request", "the request header is too large");
 const TOO_SLOW = refusal(408, "invalid_request", "the request did not arrive in time");
 
+const NOT_A_PROXY = refusal(405, "method_not_allowed", "this is no proxy: CONNECT is not served");
+
 const STATUS_TEXT: Readonly<Record<number, string>> = {
   400: "Bad Request",
+  405: "Method Not Allowed",
   408: "Request Timeout",
   431: "Request Header Fields Too Large",
 };
@@ -56,5 +62,6 @@ export function answerBrokenRequest(
 
 function causeOf(code: string | undefined): Refusal {
   if (code === "HPE_HEADER_OVERFLOW") return HEADER_TOO_LARGE;
+  if (code === NO_PROXY) return NOT_A_PROXY;
   return code === "ERR_HTTP_REQUEST_TIMEOUT" ? TOO_SLOW : MALFORMED;
 }

@@ -6,7 +6,7 @@ import type { InferenceService } from "@switchyard/proto/inference/v1/inference_
 import type { ServiceImpl } from "@switchyard/rpc";
 import type { Logger, Metrics } from "@switchyard/telemetry";
 import { Admission } from "./admission.ts";
-import { answerBrokenRequest } from "./broken-request.ts";
+import { answerBrokenRequest, MALFORMED, NO_PROXY } from "./broken-request.ts";
 import { Exchange, type ExchangeHost } from "./exchange.ts";
 import { KEEP_ALIVE_BUFFER_MS } from "./fast-connection.ts";
 import { FastLane } from "./fast-lane.ts";
@@ -99,10 +99,17 @@ class HttpFacade implements Facade, ExchangeHost {
       requestTimeout: limits.requestTimeoutMs,
       connectionsCheckingInterval: 5000,
       noDelay: true,
+      // Node's own refusals know neither our error bodies nor request ids.
+      requireHostHeader: false,
     });
     server.timeout = limits.stallTimeoutMs;
     server.on("request", (request, response) => this.#serveNode(request, response, false));
     server.on("checkContinue", (request, response) => this.#serveNode(request, response, true));
+    // An expectation that nobody knows may be ignored (RFC 9110, 10.1.1).
+    server.on("checkExpectation", (request, response) => this.#serveNode(request, response, false));
+    server.on("connect", (_request, socket) =>
+      this.#answerBroken({ code: NO_PROXY }, socket as Socket, undefined),
+    );
     server.on("clientError", (error, socket) => this.#onClientError(error, socket as Socket));
     const toNode = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
     if (options.fastLane !== false) {
@@ -193,7 +200,10 @@ class HttpFacade implements Facade, ExchangeHost {
     const exchange = this.#open(request, response, method, path, query, route, head);
     response.watch();
     if (response.socket === null) this.pipelined.add(exchange);
-    const cause = refuseTarget(route, method, path) ?? refuseSizes(path, query, head.headers.length);
+    const cause =
+      refuseHosts(head.hosts, request.httpVersionMinor) ??
+      refuseTarget(route, method, path) ??
+      refuseSizes(path, query, head.headers.length);
     if (cause === undefined) exchange.run(awaitsContinue);
     else exchange.refuse(cause, awaitsContinue);
   }
@@ -237,6 +247,10 @@ class HttpFacade implements Facade, ExchangeHost {
   #answerBroken(error: { code?: string | undefined }, socket: Socket, open: Exchange | undefined): void {
     answerBrokenRequest(error, socket, open, this.metrics, this.logger);
   }
+}
+
+function refuseHosts(hosts: number, httpMinor: number): Refusal | undefined {
+  return hosts === 1 || (hosts === 0 && httpMinor === 0) ? undefined : MALFORMED;
 }
 
 function refuseTarget(route: Route | undefined, method: string, path: string): Refusal | undefined {

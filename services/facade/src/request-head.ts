@@ -54,9 +54,10 @@ export class RequestHead {
    * one length and that in digits, no transfer coding, expectation, upgrade or word on the connection.
    */
   plain = true;
+  /** `Host` lines; a request of HTTP/1.1 has one. */
+  hosts = 0;
   #bearer: string | undefined;
   #named: Set<string> | undefined;
-  #hosts = 0;
 
   /** Takes a line; `name` is in lower case. */
   take(name: string, value: string): void {
@@ -93,7 +94,7 @@ export class RequestHead {
         if (value.length <= MAX_REQUEST_ID && VISIBLE.test(value)) this.requestId ??= value;
         break;
       case "host":
-        this.#hosts += 1;
+        this.hosts += 1;
         break;
       case "unusual":
         this.plain = false;
@@ -106,7 +107,7 @@ export class RequestHead {
   /** After the last line. */
   finish(): void {
     if (this.#bearer !== undefined) this.key = this.#bearer;
-    if (this.#hosts !== 1) this.plain = false;
+    if (this.hosts !== 1) this.plain = false;
     // `Connection` may stand after the headers that it names.
     const named = this.#named;
     if (named !== undefined) this.headers = this.headers.filter((header) => !named.has(header.name));

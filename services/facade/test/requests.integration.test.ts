@@ -322,6 +322,9 @@ forEachLane((bench) => {
       `POST ${CHAT} HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n`,
       400,
     ],
+    ["no host", "GET /v1/models HTTP/1.1\r\nConnection: close\r\n\r\n", 400],
+    ["two hosts", "GET /v1/models HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n", 400],
+    ["a tunnel", "CONNECT provider:443 HTTP/1.1\r\nHost: provider:443\r\n\r\n", 405],
   ])("malformed: %s is answered in JSON and closed", async (_name, bytes, status) => {
     await using b = await bench();
     const client = await b.open(bytes);
@@ -330,6 +333,15 @@ forEachLane((bench) => {
     expect(answer.header("x-request-id")).toBeDefined();
     expect(await client.closed).toBe("end");
     expect(b.received).toHaveLength(0);
+  });
+
+  test("an expectation that nobody knows is ignored, and HTTP/1.0 needs no host", async () => {
+    await using b = await bench();
+    const expecting = rawRequest("POST", CHAT, [["Expect", "the-unexpected"]], JSON_BODY);
+    const answer = await (await b.open(expecting)).response();
+    expect([answer.status, answer.body.toString()]).toEqual([200, JSON_BODY]);
+    const old = await b.open("GET /v1/models HTTP/1.0\r\n\r\n");
+    expect((await old.response()).status).toBe(200);
   });
 
   test("more header lines than Infer takes, or too long a query, is refused", async () => {
