@@ -198,6 +198,8 @@ describe("switchyard serve", () => {
     await eventually(async () => expect(await modelsOf(node)).toEqual(["chat", "more"]));
     writeFileSync(path, "groups: [{ name: only, deployments: [] }]");
     await node.waitForLine(/groups\[0\]\.deployments.*is refused/);
+    writeFileSync(path, "");
+    await node.waitForLine(/names no groups.*is refused/);
     expect(await modelsOf(node)).toEqual(["chat", "more"]);
   });
 

@@ -12,6 +12,7 @@ export {
   type ConfigWatcher,
   type WatchOptions,
 } from "./file/watch-config-file.ts";
+export { isUsable } from "./is-usable.ts";
 export { resolvePolicy } from "./presets/resolve-policy.ts";
 export { compileGroups } from "./snapshot/compile-groups.ts";
 export { compileSnapshot, type CompileOptions } from "./snapshot/compile-snapshot.ts";

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { ConfigConflictError, findKey, keyHashOf, secretOf, withoutRuntime } from "@switchyard/cluster";
 import type { ConfigFeed, WritableConfigFeed } from "@switchyard/cluster";
-import { diffConfigs, formatFault, validateConfig } from "@switchyard/config";
+import { diffConfigs, formatFault, isUsable, validateConfig } from "@switchyard/config";
 import type { ConfigSnapshot } from "@switchyard/core";
 import {
   ApplyConfigResponseSchema,
@@ -40,6 +40,8 @@ export function createConfigRpc(deps: ConfigRpcDeps): ServiceImpl<typeof ConfigS
       if (faults.length > 0) {
         throw failure("invalid_request", faults.map(formatFault).join("\n"), { status: 400 });
       }
+      // It would take the admin's own key too, and nobody could apply another.
+      if (!isUsable(next)) throw failure("invalid_request", "the config names no groups", { status: 400 });
       const applied = deps.feed.current();
       const revision = BigInt(applied?.revision ?? 0);
       if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {

@@ -1,6 +1,6 @@
 import { create, equals } from "@bufbuild/protobuf";
 import { FeedState } from "@switchyard/cluster";
-import { formatFault, watchConfigFile } from "@switchyard/config";
+import { formatFault, isUsable, watchConfigFile } from "@switchyard/config";
 import type { ConfigChange, ConfigWatcher, LoadedFile } from "@switchyard/config";
 import { ConfigSchema, RuntimeSchema } from "@switchyard/proto/config/v1/config";
 import type { Config } from "@switchyard/proto/config/v1/config";
@@ -32,8 +32,9 @@ export class FileFeed extends FeedState {
 
   #onChange({ config, faults, warnings, cause }: ConfigChange): void {
     const logger = this.#logger;
-    if (config === undefined) {
-      const lines = faults.map(formatFault);
+    // An editor that empties a file before it fills it must not take every key away.
+    if (config === undefined || !isUsable(config)) {
+      const lines = config === undefined ? faults.map(formatFault) : ["it names no groups"];
       logger.error("the edited config file is refused, the last good one stays", { faults: lines });
       return;
     }

@@ -1,7 +1,7 @@
 import type { Bus } from "@switchyard/bus";
 import { BUCKETS, createStoreFeed, FeedState } from "@switchyard/cluster";
 import type { ConfigFeed, WritableConfigFeed } from "@switchyard/cluster";
-import { formatFault, validateConfig } from "@switchyard/config";
+import { formatFault, isUsable, validateConfig } from "@switchyard/config";
 import type { LoadedFile } from "@switchyard/config";
 import type { Config } from "@switchyard/proto/config/v1/config";
 import type { Logger } from "@switchyard/telemetry";
@@ -61,11 +61,6 @@ export async function openFeed(options: OpenFeedOptions): Promise<OpenFeed> {
     );
   }
   return { feed: ownRuntimeFeed(stored, config.runtime), writable: writes ? stored : undefined };
-}
-
-/** A file may hold nothing but `runtime`, where the store has the rest. */
-function isUsable({ groups, providers, keys }: Config): boolean {
-  return groups.length + providers.length + keys.length > 0;
 }
 
 function fixedFeed(config: Config): ConfigFeed {
