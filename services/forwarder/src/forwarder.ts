@@ -19,6 +19,7 @@ import { KeptResponses } from "./kept-responses.ts";
 import { OriginMarks } from "./origin-marks.ts";
 import { OutcomeReporter } from "./outcome-reporter.ts";
 import { readOwnKey } from "./own-key.ts";
+import { refuseAtOnce } from "./refuse-at-once.ts";
 import { RequestRun } from "./request-run.ts";
 import type { RunDeps } from "./request-run.ts";
 import { readSdkFacts } from "./sdk-headers.ts";
@@ -62,8 +63,7 @@ export function createForwarder(deps: ForwarderDeps): Forwarder {
         try {
           infer(run, request, sink, call);
         } catch (error) {
-          recordRefusal(run, request, error);
-          throw error;
+          refuseAtOnce(deps.router, error, sink, call, (told) => recordRefusal(run, request, told));
         }
       },
     },

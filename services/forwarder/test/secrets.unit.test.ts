@@ -1,4 +1,4 @@
-import { readFailure } from "@switchyard/rpc";
+import { failure, readFailure } from "@switchyard/rpc";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { attempt, EXHAUSTED } from "./fakes.ts";
 import { createStage, ERROR_EVENT, OK, PROMPT, SECRET, token } from "./stage.ts";
@@ -148,5 +148,20 @@ describe("requests that are no POST to an endpoint", () => {
     stage.ask({ body: `["${PROMPT}"` });
     expect(readFailure(stage.sink.failed)).toMatchObject({ status: 400, code: "invalid_json" });
     expect(await traces(stage)).not.toContain(PROMPT);
+  });
+
+  it("R1: the key comes first, whatever else is wrong; where no router tells, the fault is told", () => {
+    const unknown = failure("invalid_api_key", "no valid key", { status: 401 });
+    const away = failure("upstream_unavailable", "no router", { status: 503 });
+    const told = [unknown, away].map((answer) => {
+      const stage = createStage(A);
+      stage.listGroups.mockImplementation(() => {
+        throw answer;
+      });
+      stage.ask({ body: "no JSON" });
+      expect(stage.decides).toHaveLength(0);
+      return readFailure(stage.sink.failed).code;
+    });
+    expect(told).toEqual(["invalid_api_key", "invalid_json"]);
   });
 });

@@ -2,7 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import { FeedState } from "@switchyard/cluster";
 import { decodeConfig } from "@switchyard/config";
 import { InferRequestSchema } from "@switchyard/proto/inference/v1/inference_service";
-import type { DecideRequest } from "@switchyard/proto/routing/v1/routing_service";
+import { ListGroupsResponseSchema } from "@switchyard/proto/routing/v1/routing_service";
+import type { DecideRequest, ListGroupsResponse } from "@switchyard/proto/routing/v1/routing_service";
 import { CallContext, failure } from "@switchyard/rpc";
 import { Metrics } from "@switchyard/telemetry";
 import { vi } from "vitest";
@@ -62,6 +63,7 @@ function setStage(scripts: readonly Script[], traced: boolean) {
   if (config === undefined) throw new Error(JSON.stringify(faults));
   feed.replace({ config, revision: 3 });
   const secrets: Readonly<Record<string, string>> = { A: SECRET, B: "upkey-b-00c0ffee00" };
+  const listGroups = vi.fn<() => ListGroupsResponse>(() => create(ListGroupsResponseSchema));
   const forwarder = createForwarder({
     name: "f1",
     router: {
@@ -74,9 +76,7 @@ function setStage(scripts: readonly Script[], traced: boolean) {
       explain: () => {
         throw new Error("not asked for");
       },
-      listGroups: () => {
-        throw new Error("not asked for");
-      },
+      listGroups,
     },
     upstream,
     bus: published.bus,
@@ -96,10 +96,12 @@ function setStage(scripts: readonly Script[], traced: boolean) {
     metrics,
     tracer,
     decides,
+    /** What tells whether a key is known, where no decision is asked for. */
+    listGroups,
     sink,
     call,
     forwarder,
-    /** Sends the request; what `infer` throws goes to the sink, as servers have it. */
+    /** Sends the request. */
     ask(asked: Asked = {}): void {
       const messages = [{ role: "user", content: PROMPT }];
       const body = asked.body ?? JSON.stringify({ model: "g", messages, stream: asked.stream ?? false });
@@ -110,11 +112,7 @@ function setStage(scripts: readonly Script[], traced: boolean) {
         headers: Object.entries(asked.headers ?? {}).map(([name, value]) => ({ name, value })),
         body: new TextEncoder().encode(body),
       });
-      try {
-        forwarder.inference.infer(request, sink, call);
-      } catch (error) {
-        sink.fail(error as Parameters<typeof sink.fail>[0]);
-      }
+      forwarder.inference.infer(request, sink, call);
     },
     /** Requests in flight over all deployments, and the least that any ever showed. */
     async inFlight(): Promise<number[]> {
