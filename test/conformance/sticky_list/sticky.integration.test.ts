@@ -1,46 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { BROKEN, eventually } from "@switchyard/testkit";
-import type { GatewayClient } from "../../support/gateway-client.ts";
-import type { Scene, SceneSpec } from "../../support/gateway-scene.ts";
 import { forEachForm } from "../../support/gateway-stage.ts";
 import type { Stage } from "../../support/gateway-stage.ts";
-import { ALL, ENDPOINTS, named, PAIR } from "../support/calls.ts";
-import type { EndpointName } from "../support/calls.ts";
-
-const BY_QUERY = 'request.query.get("who")';
-const KEYS = Array.from({ length: 16 }, (_, index) => `customer-${index}`);
-
-function list(by: string, expression?: string): SceneSpec {
-  return {
-    preset: "sticky_list",
-    pool: ALL,
-    policy: { affinity: { by, ...(expression && { expression }) } },
-  };
-}
-
-/** What served a request, whatever the endpoint. */
-async function placeOf(
-  caller: GatewayClient,
-  fields: object = {},
-  options: { query?: string; endpoint?: EndpointName; headers?: Record<string, string> } = {},
-): Promise<string> {
-  const { path, fields: needed } = ENDPOINTS[options.endpoint ?? "chat"];
-  const reply = await caller.ask(
-    { ...needed, ...fields },
-    {
-      path: path + (options.query === undefined ? "" : `?who=${options.query}`),
-      headers: options.headers ?? {},
-    },
-  );
-  if (reply.status !== 200) throw new Error(`${reply.status}: ${reply.text}`);
-  return reply.attempts.at(-1)?.deployment.at(-1) ?? "";
-}
-
-/** Whether requests like this one take turns: round robin goes to each of three in a row. */
-async function takesTurns(ask: () => Promise<string>): Promise<boolean> {
-  const places = [await ask(), await ask(), await ask()];
-  return new Set(places).size === 3;
-}
+import { ALL, named, PAIR } from "../support/calls.ts";
+import { BY_QUERY, KEYS, list, logOf, placeOf, samePlaces, takesTurns } from "./places.ts";
 
 const stickyRouting = (stage: Stage): void =>
   describe("sticky routing", () => {
@@ -153,17 +116,6 @@ const opened = (system: string, first: unknown, ...more: object[]): object => ({
 });
 const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
 const text = (value: string): object => ({ type: "text", text: value });
-
-/** Whether two ways to ask are one key: then all of sixteen pairs go to the same place. */
-async function samePlaces(
-  scene: Scene,
-  one: (chat: string) => Promise<string>,
-  other: (chat: string) => Promise<string>,
-): Promise<boolean> {
-  for (const key of KEYS) if ((await one(key)) !== (await other(key))) return false;
-  expect(scene.counts).not.toEqual({ A: 0, B: 0, C: 0 });
-  return true;
-}
 
 const stickyByConversation = (stage: Stage): void =>
   describe("sticky by conversation", () => {
@@ -390,15 +342,6 @@ const stickyByExpression = (stage: Stage): void =>
       expect(scene.gateway.logs()).not.toContain("SECRET-CUSTOMER");
     });
   });
-
-/** The log lines of the scene's own requests. */
-function logOf(scene: Scene): string {
-  return scene.gateway
-    .logs()
-    .split("\n")
-    .filter((line) => line.includes(`"group":"${scene.group}"`))
-    .join("\n");
-}
 
 forEachForm("sticky_list", { replicas: 2 }, (stage) => {
   stickyRouting(stage);
