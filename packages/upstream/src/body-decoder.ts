@@ -1,14 +1,6 @@
 import type { Transform } from "node:stream";
-import {
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createInflateRaw,
-  createZstdDecompress,
-} from "node:zlib";
+import { type ContentCoding, openDecoder } from "@switchyard/http1";
 import { codeOf } from "./errors.ts";
-import type { ContentCoding } from "./codings.ts";
 
 /** Receives what a decoder makes of its input. */
 export interface DecoderSink {
@@ -88,7 +80,7 @@ export class BodyDecoder {
   }
 
   #open(firstByte: number): Transform {
-    const stream = OPEN[this.#coding](firstByte);
+    const stream = openDecoder(this.#coding, firstByte, { flushes: true });
     stream.on("data", (chunk: Uint8Array) => this.#onOutput(chunk));
     stream.on("drain", () => this.#unchoke());
     stream.on("end", () => {
@@ -160,17 +152,3 @@ export class BodyDecoder {
     };
   }
 }
-
-/** RFC 9659 bounds the window of zstd as a content coding to 8 MiB; without it a peer could claim 128 MiB a stream. */
-const ZSTD_WINDOW_LOG = 23;
-
-const OPEN: Readonly<Record<ContentCoding, (firstByte: number) => Transform>> = {
-  gzip: () => createGunzip({ flush: constants.Z_SYNC_FLUSH }),
-  // Some servers send a bare deflate stream under this name; a zlib header always has method 8 in its low bits.
-  deflate: (firstByte) =>
-    (firstByte & 0x0f) === 8
-      ? createInflate({ flush: constants.Z_SYNC_FLUSH })
-      : createInflateRaw({ flush: constants.Z_SYNC_FLUSH }),
-  br: () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH }),
-  zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
-};

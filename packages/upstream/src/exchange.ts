@@ -1,7 +1,5 @@
-import type { Rostered } from "@switchyard/http1";
-import type { Fields } from "@switchyard/http1";
+import { contentCodings, type Fields, type Rostered } from "@switchyard/http1";
 import { BodyDecoder, type DecoderSink } from "./body-decoder.ts";
-import { contentCodings } from "./codings.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 import { ExchangeError, exchangeFailure } from "./errors.ts";
 import { responseHeaders } from "./headers.ts";
@@ -118,10 +116,11 @@ export class RunningExchange implements Exchange, Lessee, DecoderSink, Connectio
     this.#stage = "body";
     this.#startIdleClock();
     const codings = contentCodings(fields.list("content-encoding"));
-    if (codings !== null) {
+    const decodes = codings !== undefined && codings.length > 0;
+    if (decodes) {
       this.#decoder = new BodyDecoder(codings, this);
     }
-    this.#handler.onHead({ status, headers: responseHeaders(fields, codings !== null) });
+    this.#handler.onHead({ status, headers: responseHeaders(fields, decodes) });
     if (this.#paused) {
       this.#connection?.pause();
       this.#decoder?.pause();

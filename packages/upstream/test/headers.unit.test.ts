@@ -1,6 +1,5 @@
 import { Fields } from "@switchyard/http1";
 import { describe, expect, test } from "vitest";
-import { contentCodings } from "../src/codings.ts";
 import { codeOf, connectError, ExchangeError, exchangeFailure } from "../src/errors.ts";
 import { requestHeaders, responseHeaders } from "../src/headers.ts";
 
@@ -91,27 +90,6 @@ describe("response headers", () => {
     expect(
       responseHeaders(fieldsOf({ "content-encoding": "gzip", "content-length": "9", "x-a": "1" }), true),
     ).toEqual(["x-a", "1"]);
-  });
-});
-
-describe("content codings", () => {
-  test.each([
-    [undefined, null],
-    ["zebra", null],
-    ["gzip, zebra", null],
-    ["constructor", null],
-    ["", null],
-    ["gzip, gzip, gzip, gzip", null],
-    ["identity", null],
-    ["identity, gzip", ["gzip"]],
-    ["X-GZIP", ["gzip"]],
-    ["gzip, br", ["br", "gzip"]],
-    [
-      ["deflate", "zstd"],
-      ["zstd", "deflate"],
-    ],
-  ])("%j is undone as %j", (value, expected) => {
-    expect(contentCodings(value)).toEqual(expected);
   });
 });
 

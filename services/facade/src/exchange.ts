@@ -1,4 +1,4 @@
-import type { Roster, Rostered } from "@switchyard/http1";
+import { type ContentCoding, contentCodings, type Roster, type Rostered } from "@switchyard/http1";
 import type { Socket } from "node:net";
 import type { InferenceService, InferRequest } from "@switchyard/proto/inference/v1/inference_service";
 import { CallContext, type ServiceImpl, toConnectError } from "@switchyard/rpc";
@@ -6,7 +6,6 @@ import type { Logger, Metrics } from "@switchyard/telemetry";
 import type { Admission } from "./admission.ts";
 import { Answer } from "./answer.ts";
 import { type BodyFault, BodyReader } from "./body-reader.ts";
-import { type Coding, readCodings } from "./codings.ts";
 import { Inflation } from "./inflation.ts";
 import type { ExchangeEvents, RequestSource, ResponseWriter } from "./ports.ts";
 import { OVERLOADED, type Refusal, refusal } from "./refusal.ts";
@@ -53,7 +52,7 @@ export class Exchange implements Rostered, ExchangeEvents {
   readonly #target: Target;
   readonly answer: Answer;
   #wire: BodyReader | undefined;
-  #codings: readonly Coding[] = [];
+  #codings: readonly ContentCoding[] = [];
   #inflation: Inflation | undefined;
   #call: CallContext | undefined;
   #discarded = 0;
@@ -83,7 +82,7 @@ export class Exchange implements Rostered, ExchangeEvents {
       return;
     }
     this.#entered = true;
-    const codings = readCodings(head.contentEncoding);
+    const codings = contentCodings(head.contentEncoding);
     if (codings === undefined) {
       this.refuse(UNSUPPORTED_ENCODING, awaitsContinue);
     } else if (head.contentLength !== undefined && head.contentLength > this.#host.maxBodyBytes) {

@@ -1,36 +1,16 @@
 import type { Transform } from "node:stream";
-import {
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createInflateRaw,
-  createZstdDecompress,
-  constants,
-} from "node:zlib";
+import { type ContentCoding, openDecoder } from "@switchyard/http1";
 import type { BodyFault, BodyReader } from "./body-reader.ts";
-import type { Coding } from "./codings.ts";
 
-/** RFC 9659 bounds the window of zstd as a content coding to 8 MiB. */
-const ZSTD_WINDOW_LOG = 23;
-const CHUNK = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 const NOTHING = new Uint8Array(0);
-
-const OPEN: Readonly<Record<Coding, (firstByte: number) => Transform>> = {
-  gzip: () => createGunzip({ chunkSize: CHUNK }),
-  // Some clients send a bare deflate stream under this name; a zlib header always has method 8 in its low bits.
-  deflate: (firstByte) =>
-    (firstByte & 0x0f) === 8 ? createInflate({ chunkSize: CHUNK }) : createInflateRaw({ chunkSize: CHUNK }),
-  br: () => createBrotliDecompress({ chunkSize: CHUNK }),
-  zstd: () =>
-    createZstdDecompress({ chunkSize: CHUNK, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
-};
 
 /**
  * Undoes the content codings of a whole body off the event loop's thread. What each layer gives is bounded and counted, so
  * that a bomb within a bomb is cut at the first (BH-39).
  */
 export class Inflation {
-  readonly #codings: readonly Coding[];
+  readonly #codings: readonly ContentCoding[];
   readonly #open: () => BodyReader;
   readonly #done: (fault: BodyFault | undefined, body: Uint8Array) => void;
   #reader: BodyReader | undefined;
@@ -39,7 +19,7 @@ export class Inflation {
 
   /** `codings` holds at least one, outermost first; `open` makes a reader with the bounds. `done` is called once, unless released before. */
   constructor(
-    codings: readonly Coding[],
+    codings: readonly ContentCoding[],
     open: () => BodyReader,
     done: (fault: BodyFault | undefined, body: Uint8Array) => void,
   ) {
@@ -69,7 +49,7 @@ export class Inflation {
     const input = this.#reader;
     const output = this.#open();
     this.#reader = output;
-    const decoder = OPEN[coding](body[0] as number);
+    const decoder = openDecoder(coding, body[0] as number, { chunkSize: CHUNK_BYTES });
     this.#decoder = decoder;
     decoder.on("data", (piece: Buffer) => {
       if (this.#over) return;

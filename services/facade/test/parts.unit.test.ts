@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { Admission } from "../src/admission.ts";
 import { BodyReader } from "../src/body-reader.ts";
-import { readCodings } from "../src/codings.ts";
 import { errorBody, errorEvent, errorHeaders, OVERLOADED, refusal } from "../src/refusal.ts";
 import { readRequestHead } from "../src/request-head.ts";
 import { readResponseHead } from "../src/response-head.ts";
@@ -125,21 +124,6 @@ test.each([
   ["", undefined],
 ])("H2: a caller's request id %j is kept as %j", (given, kept) => {
   expect(readRequestHead(raw(["X-Request-Id", given])).requestId).toBe(kept);
-});
-
-test.each([
-  [undefined, []],
-  ["identity", []],
-  ["", []],
-  ["GZIP", ["gzip"]],
-  ["x-gzip, br", ["br", "gzip"]],
-  ["zstd,deflate,identity", ["deflate", "zstd"]],
-  ["zebra", undefined],
-  ["gzip, zebra", undefined],
-  ["gzip,gzip,gzip,gzip", undefined],
-  ["constructor", undefined],
-])("BH-39: coding %j is undone as %j", (header, codings) => {
-  expect(readCodings(header)).toEqual(codings);
 });
 
 test("P7: a body in one piece is not copied, one in several is joined once, and all is counted", () => {
