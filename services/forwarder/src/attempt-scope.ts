@@ -39,6 +39,7 @@ export interface AttemptTrace {
 export interface AttemptTiming {
   /** To response headers or, of a stream, to its first useful token. */
   readonly firstTokenMs: number;
+  readonly streams: boolean;
   /** From there to the end; 0 for what does not stream. */
   readonly streamedMs: number;
 }
@@ -112,10 +113,11 @@ export class AttemptScope {
   }
 }
 
-/** What routers learn of an attempt that served. */
+/** What routers learn of an attempt that served; `hedges`: its time is wanted by itself. */
 export function servedCall(
-  { firstTokenMs, streamedMs }: AttemptTiming,
+  { firstTokenMs, streams, streamedMs }: AttemptTiming,
   usage: TokenUsage | undefined,
+  hedges: boolean,
 ): EndedCall {
   const streamedTokens = streamedMs > 0 ? Math.max(0, (usage?.output ?? 0) - 1) : 0;
   return {
@@ -124,5 +126,11 @@ export function servedCall(
     tokens: (usage?.input ?? 0) + (usage?.output ?? 0),
     streamedTokens,
     streamedMs: streamedTokens > 0 ? streamedMs : 0,
+    begun: hedges ? { streams, ms: firstTokenMs } : undefined,
   };
+}
+
+/** What routers learn of an attempt that was overtaken after `ms`: its deployment is at least as slow as that. */
+export function overtakenCall(ms: number, streams: boolean): EndedCall {
+  return { ...NOT_SERVED, begun: { streams, ms } };
 }

@@ -20,6 +20,8 @@ import { WholeBody } from "./whole-body.ts";
 
 /** Who made the attempt. `onServe` and `onFailed` exclude each other; after `onServe` comes one of the other two. */
 export interface AttemptListener {
+  /** An answer has begun that has no first token to be waited for. */
+  onAnswers(): void;
   /** The answer commits: nothing is sent twice from here on (invariant 5). `keeps`: ids under which its provider keeps it (P8). */
   onServe(head: ExchangeHead, facts: ServedFacts | undefined, keeps: readonly string[] | undefined): void;
   /** False asks to wait for {@link Attempt.resume}. */
@@ -92,7 +94,8 @@ export class Attempt implements ExchangeHandler, BodyHost {
   /** How fast it was, of an answer that has just ended well. */
   get timing(): AttemptTiming {
     const streamedMs = this.#streams ? Math.max(0, this.answered.now() - this.#firstAt) : 0;
-    return { firstTokenMs: Math.max(0, this.#firstAt - this.#startedAt), streamedMs };
+    const firstTokenMs = Math.max(0, this.#firstAt - this.#startedAt);
+    return { firstTokenMs, streams: this.#streams, streamedMs };
   }
 
   // --- upstream's handler, which must not throw
@@ -136,6 +139,7 @@ export class Attempt implements ExchangeHandler, BodyHost {
 
   #begin(head: ExchangeHead): void {
     const streams = typeOf(head) === this.plan.answer.streamType;
+    if (!streams || head.status < 200 || head.status > 299) this.#listener.onAnswers();
     if (head.status < 200 || head.status > 299) {
       this.#body = new ErrorBody(this);
     } else if (!streams) {

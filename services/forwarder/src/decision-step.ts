@@ -1,4 +1,5 @@
 import type {
+  Attempt,
   DecideRequest,
   DecideResponse,
   FailedAttempt,
@@ -23,6 +24,15 @@ const NO_CONTINUATION: Uint8Array = new Uint8Array(0);
 export interface DecisionListener {
   onDecided(decided: DecideResponse): void;
   onUndecided(error: unknown): void;
+  /** Hedging: what is to run beside the attempt that runs; undefined where nothing is. */
+  onBeside(order: Attempt | undefined): void;
+}
+
+/** What there is to tell with a question. */
+interface Question {
+  readonly failed: FailedAttempt | undefined;
+  readonly before: FailedAttempt | undefined;
+  readonly hedge: boolean;
 }
 
 export interface DecisionDeps {
@@ -60,22 +70,49 @@ export class DecisionStep {
     return this.#askedAt;
   }
 
-  /** `failed`: how the attempt ended that the last decision asked for; absent the first time. */
-  ask(failed: FailedAttempt | undefined): void {
+  /**
+   * `failed`: how the attempt ended that the last decision asked for; absent the first time. `before`: how the other
+   * ended, where two ran side by side.
+   */
+  ask(failed: FailedAttempt | undefined, before?: FailedAttempt): void {
     this.#asked += 1;
     if (this.#asked > MOST_DECISIONS) {
       this.#listener.onUndecided(new RangeError("the router goes in circles"));
       return;
     }
-    const { router } = this.#deps;
-    this.#askedAt = this.#deps.now();
-    const forget = settle(
-      () => router.decide(this.#message(failed), this.#call),
+    this.#send(
+      { failed, before, hedge: false },
       (decided) => {
         this.#last = decided;
         this.#listener.onDecided(decided);
       },
       (error) => this.#listener.onUndecided(error),
+    );
+  }
+
+  /** Hedging: asks for a second attempt beside the one that the last decision asked for. */
+  askBeside(): void {
+    this.#send(
+      { failed: undefined, before: undefined, hedge: true },
+      (decided) => {
+        const { decision } = decided;
+        if (decision.case === "attempt") this.#last = decided;
+        this.#listener.onBeside(decision.case === "attempt" ? decision.value : undefined);
+      },
+      () => this.#listener.onBeside(undefined),
+    );
+  }
+
+  #send(
+    question: Question,
+    onDecided: (decided: DecideResponse) => void,
+    onError: (error: unknown) => void,
+  ): void {
+    const { router } = this.#deps;
+    const forget = settle(
+      () => router.decide(this.#message(question), this.#call),
+      onDecided,
+      onError,
       DECIDE_MS,
     );
     // What was answered at once may have asked again, and that may wait.
@@ -85,13 +122,15 @@ export class DecisionStep {
   /** Stops waiting for an answer. */
   forget(): void {
     this.#forget?.();
+    this.#forget = undefined;
   }
 
   /** Written as literals: these are made for every request, and `create` would copy them. */
-  #message(failed: FailedAttempt | undefined): DecideRequest {
+  #message({ failed, before, hedge }: Question): DecideRequest {
     const { facts, ownKey, id, infer, arrivedAt, affinity, kept, originProvider, sdk } = this.#request;
     const { deadline } = sdk;
-    const now = this.#askedAt;
+    const now = this.#deps.now();
+    this.#askedAt = now;
     const wire: RequestFacts = {
       $typeName: "switchyard.routing.v1.RequestFacts",
       id,
@@ -118,9 +157,10 @@ export class DecisionStep {
       outcomes: this.#deps.reporter.recent(),
       explain: false,
       reporter: this.#deps.load.reporter,
-      hedge: false,
+      hedge,
     };
     if (failed !== undefined) request.failed = failed;
+    if (before !== undefined) request.failedBefore = before;
     return request;
   }
 }

@@ -21,7 +21,7 @@ import { OutcomeReporter } from "./outcome-reporter.ts";
 import { readOwnKey } from "./own-key.ts";
 import { refuseAtOnce } from "./refuse-at-once.ts";
 import { RequestRun } from "./request-run.ts";
-import type { RunDeps } from "./request-run.ts";
+import type { RunDeps } from "./run-deps.ts";
 import { readSdkFacts } from "./sdk-headers.ts";
 import { findKept } from "./stored-request.ts";
 import { traceRefusal } from "./request-trace.ts";

@@ -19,6 +19,8 @@ export interface RequestRecord {
   readonly order: AttemptOrder | undefined;
   /** Attempts that were begun. */
   readonly attempts: number;
+  /** Whether two ran side by side. */
+  readonly hedged: boolean;
   readonly log: AttemptLog;
   readonly status: number;
   /** Epoch ms; 0 when nothing was served. */
@@ -57,6 +59,7 @@ export function recordRequest(deps: RecordDeps, record: RequestRecord): void {
     fallback: order?.fallbackKind,
     attempts: record.attempts,
     failures: log.entries.map((entry) => `${entry.deployment}=${entry.error ?? "ok"}`),
+    ...(record.hedged ? { hedged: true } : {}),
     status: record.status,
     ms,
     revision: Number(decided?.configRevision ?? 0n),

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { errorClassToWire } from "@switchyard/cluster";
-import { keepsResponses } from "@switchyard/config";
+import type { ErrorClass } from "@switchyard/core";
 import { UsageEventSchema } from "@switchyard/proto/events/v1/events";
 import type { UsageEvent } from "@switchyard/proto/events/v1/events";
 import type { InferResponse } from "@switchyard/proto/inference/v1/inference_service";
@@ -8,56 +8,41 @@ import { FailedAttemptSchema } from "@switchyard/proto/routing/v1/routing_servic
 import type {
   Attempt as AttemptOrder,
   DecideResponse,
+  FailedAttempt,
   Refusal,
 } from "@switchyard/proto/routing/v1/routing_service";
-import { ElsewhereFault, TranslationFault } from "@switchyard/providers";
+import { TranslationFault } from "@switchyard/providers";
+import type { ElsewhereFault } from "@switchyard/providers";
 import { Code, ConnectError, failure, readFailure, toConnectError } from "@switchyard/rpc";
 import type { Call, Sink } from "@switchyard/rpc";
-import type { ExchangeHead, TokenSource } from "@switchyard/upstream";
-import type { Account, Accounts } from "./accounts.ts";
-import type { AffinityReasons } from "./affinity-reasons.ts";
-import { Attempt } from "./attempt.ts";
-import type { AttemptListener } from "./attempt.ts";
+import { errorEvent } from "./answers.ts";
 import type { AttemptFailure } from "./attempt-failure.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import type { AttemptEntry } from "./attempt-log.ts";
-import { AttemptScope, servedCall, UNJUDGED } from "./attempt-scope.ts";
-import { errorEvent, servedHeaders } from "./answers.ts";
-import { statusOfClass } from "./class-status.ts";
 import type { ServedFacts } from "./body.ts";
+import { statusOfClass } from "./class-status.ts";
 import { costOf, formatCost, usageToWire } from "./cost.ts";
 import { DecisionStep } from "./decision-step.ts";
 import type { DecisionListener } from "./decision-step.ts";
-import type { ForwarderDeps } from "./deps.ts";
 import { describeFault } from "./describe-fault.ts";
 import { lastAnswer, NO_RETRY, nobodyAnswered } from "./last-answer.ts";
-import type { KeptResponses } from "./kept-responses.ts";
-import type { LoadReporter } from "./load-reporter.ts";
-import type { OutcomeReporter } from "./outcome-reporter.ts";
 import { chunkPart, headPart, headerText, trailerPart } from "./parts.ts";
-import { planAttempt } from "./plan.ts";
 import { recordRequest } from "./request-record.ts";
-import type { RunRequest } from "./run-request.ts";
-import { blameless } from "./stored-request.ts";
 import { ALL_FAILED, isCallersOwn, RequestTrace } from "./request-trace.ts";
-
-/** What every run of a forwarder shares. */
-export interface RunDeps extends ForwarderDeps {
-  readonly accounts: Accounts;
-  readonly reporter: OutcomeReporter;
-  readonly load: LoadReporter;
-  readonly responses: KeptResponses;
-  readonly reasons: AffinityReasons;
-}
+import type { RunDeps } from "./run-deps.ts";
+import type { RunRequest } from "./run-request.ts";
+import { RunningAttempt } from "./running-attempt.ts";
+import type { RunningListener, ServedHead } from "./running-attempt.ts";
 
 /** BH-31: when a conversation that is another account's may be tried again. */
 const ELSEWHERE_MS = 10_000;
 
 /**
  * Serves one request: asks for a decision, makes that one attempt, and asks again with the history while nothing
- * has reached the caller. The only place that waits and tries again (invariant 7).
+ * has reached the caller. The only place that waits and tries again (invariant 7). Where a first attempt is slow it may
+ * let another run beside it: whichever begins to serve first is the answer, and the other is cut off (invariant 5).
  */
-export class RequestRun implements AttemptListener, DecisionListener {
+export class RequestRun implements RunningListener, DecisionListener {
   readonly #deps: RunDeps;
   readonly #request: RunRequest;
   readonly #sink: Sink<InferResponse>;
@@ -66,18 +51,19 @@ export class RequestRun implements AttemptListener, DecisionListener {
   readonly #log = new AttemptLog();
   readonly #trace: RequestTrace | undefined;
   readonly #onCancel = (): void => this.#cancelled();
+  /** Of the attempt that serves, else of the last one. */
   #order: AttemptOrder | undefined;
-  #attempt: Attempt | undefined;
-  #scope: AttemptScope | undefined;
-  #attempts = 0;
+  /** The attempt that the last decision asked for, and the one beside which it was asked for. */
+  #current: RunningAttempt | undefined;
+  #beside: RunningAttempt | undefined;
+  /** Of two that ran side by side, how the one ended that ended first. */
+  #before: FailedAttempt | undefined;
+  #hedged = false;
+  #begun = 0;
   /** The decision that is asked for follows an attempt that was made, not one that could not be. */
   #called = false;
   /** The last failure with an HTTP answer (E7). */
   #answered: AttemptFailure | undefined;
-  #delay: NodeJS.Timeout | undefined;
-  #translated = false;
-  /** What the provider answers stays with it (P8). */
-  #keeps = false;
   #served: AttemptEntry | undefined;
   #firstByteAt = 0;
   #status = 0;
@@ -101,23 +87,9 @@ export class RequestRun implements AttemptListener, DecisionListener {
     if (this.#over) return;
     if (this.#called) this.#log.nameLast(decided.lastOutcome);
     const { decision } = decided;
-    if (decision.case === "refusal") {
-      this.#refuse(decision.value);
-    } else if (decision.case === "attempt") {
-      const order = decision.value;
-      this.#order = order;
-      this.#scope = new AttemptScope(this.#deps, {
-        order,
-        askedAt: this.#decision.askedAt,
-        facts: this.#request.facts,
-        ownKey: this.#request.ownKey !== undefined,
-      });
-      const delay = Number(order.delayMs);
-      if (delay === 0) this.#begin(order);
-      else this.#delay = setTimeout(() => this.#begin(order), delay);
-    } else {
-      this.onUndecided(new Error("the router gave no decision"));
-    }
+    if (decision.case === "refusal") this.#refuse(decision.value);
+    else if (decision.case === "attempt") this.#run(decision.value);
+    else this.onUndecided(new Error("the router gave no decision"));
   }
 
   /** After a first attempt the fault is not the caller's: what is known of the providers is told (E7). */
@@ -138,86 +110,104 @@ export class RequestRun implements AttemptListener, DecisionListener {
       this.#fail(failure("upstream_unavailable", "no router can be reached", { status: 503, cause: error }));
   }
 
-  #begin(order: AttemptOrder): void {
-    try {
-      const account = this.#accountFor(order);
-      if (account === undefined) this.#onNotReady();
-      else if (account.tokens === undefined) this.#attemptAs(account, order);
-      else
-        this.#attemptWithToken(account, account.tokens, order).catch((error: unknown) => this.onFault(error));
-    } catch (error) {
-      this.onFault(error);
+  #run(order: AttemptOrder): void {
+    const decided = { order, askedAt: this.#decision.askedAt };
+    const running = new RunningAttempt(this.#deps, this.#request, decided, this.#trace, this);
+    this.#order = order;
+    this.#current = running;
+    running.start();
+  }
+
+  get begun(): number {
+    return this.#begun;
+  }
+
+  onBegin(): void {
+    this.#begun += 1;
+  }
+
+  // --- two side by side
+
+  onSlow(from: RunningAttempt): void {
+    if (this.#over || from !== this.#current || this.#beside !== undefined) return;
+    this.#decision.askBeside();
+  }
+
+  onBeside(order: AttemptOrder | undefined): void {
+    const slow = this.#current;
+    if (this.#over || order === undefined || slow === undefined) return;
+    this.#hedged = true;
+    this.#beside = slow;
+    this.#run(order);
+  }
+
+  /** The other of two that run. */
+  #otherThan(from: RunningAttempt): RunningAttempt | undefined {
+    if (this.#beside === undefined || this.#before !== undefined) return undefined;
+    return from === this.#current ? this.#beside : this.#current;
+  }
+
+  /** H1: an attempt that is not waited for any more is told of too. */
+  #cutOff(other: RunningAttempt, message: string): void {
+    other.overtaken();
+    const { ms, order } = other;
+    this.#log.add({ deployment: order.deployment, ms, status: undefined, error: "cancelled", message });
+  }
+
+  /** One has ended without an answer: the next decision, unless another runs still. */
+  #goOn(from: RunningAttempt, failed: FailedAttempt): void {
+    if (this.#otherThan(from) !== undefined) {
+      this.#before = failed;
+      return;
     }
+    const before = this.#before;
+    // Nobody waits any more for another to run beside it.
+    this.#decision.forget();
+    this.#current = undefined;
+    this.#beside = undefined;
+    this.#before = undefined;
+    this.#decision.ask(failed, before);
   }
 
-  /** A token is nearly always at hand; where one must be got first, the request waits for it. */
-  async #attemptWithToken(account: Account, tokens: TokenSource, order: AttemptOrder): Promise<void> {
-    const secret = tokens.current() ?? (await tokens.next());
-    if (this.#over) return;
-    if (secret === undefined) this.#onNotReady();
-    else this.#attemptAs({ ...account, secret }, order);
+  /** How an attempt ended, as routers are told; of two side by side they have to know which. */
+  #told(from: RunningAttempt, error: ErrorClass, failed?: AttemptFailure): FailedAttempt {
+    const retryAfterMs = failed?.retryAfterMs;
+    return create(FailedAttemptSchema, {
+      error: errorClassToWire(error),
+      status: failed?.status ?? 0,
+      durationMs: BigInt(from.ms),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs: BigInt(Math.round(retryAfterMs)) }),
+      ...(this.#beside === undefined ? {} : { decisionId: from.order.decisionId }),
+    });
   }
 
-  #attemptAs(account: Account, order: AttemptOrder): void {
-    try {
-      const request = this.#trace?.attempt(order, account.facts.family, this.#attempts) ?? this.#request;
-      const plan = planAttempt(order, account, request, this.#deps.now());
-      this.#trace?.sentTo(plan.exchange.origin);
-      this.#translated = plan.answer.translated;
-      this.#keeps = this.#request.storedCall === undefined && keepsResponses(account.facts);
-      this.#attempts += 1;
-      this.#scope?.start(this.#trace);
-      const attempt = new Attempt(plan, account.secret, this, this.#deps.now);
-      this.#attempt = attempt;
-      this.#sink.onDrain(() => attempt.resume());
-      attempt.start(this.#deps.upstream);
-    } catch (error) {
-      if (error instanceof TranslationFault) this.#onNotTranslatable(error);
-      else if (error instanceof ElsewhereFault) this.#onElsewhere(error);
-      else this.onFault(error);
-    }
-  }
+  // --- what becomes of an attempt
 
-  /** P2: the caller's to mend, so it is not tried elsewhere; an answer that another deployment gave before tells more (E7). */
-  #onNotTranslatable({ code, message, param }: TranslationFault): void {
-    if (this.#answered !== undefined) this.#giveAnswer(this.#answered);
-    else this.#fail(failure(code, message, { status: 400, metadata: this.#traced({ param }) }));
-  }
-
-  /** BH-31: nothing is sent blindly to an account that can't read it; the one that can may be back soon. */
-  #onElsewhere({ message }: ElsewhereFault): void {
-    const wait = { retry_after_ms: String(ELSEWHERE_MS) };
-    if (this.#answered !== undefined) this.#giveAnswer(this.#answered);
-    else this.#fail(failure("upstream_unavailable", message, { status: 503, metadata: this.#traced(wait) }));
-  }
-
-  #accountFor(order: AttemptOrder): Account | undefined {
-    const { ownKey } = this.#request;
-    if (ownKey === undefined) return this.#deps.accounts.find(order.provider);
-    // E9 holds here too, whatever a router says: this is where the key would leave.
-    if (ownKey.provider !== order.provider) {
-      throw failure("invalid_provider_key", "x-provider-key belongs to another provider", { status: 400 });
-    }
-    return this.#deps.accounts.findFor(order.provider, ownKey.secret);
-  }
-
-  onServe(head: ExchangeHead, facts: ServedFacts | undefined, keeps?: readonly string[]): void {
-    const order = this.#order as AttemptOrder;
-    if (keeps !== undefined && this.#keeps) this.#deps.responses.remember(keeps, order);
+  onServe(from: RunningAttempt, { status, headers, facts }: ServedHead): void {
+    const other = this.#otherThan(from);
+    if (other !== undefined) this.#cutOff(other, "another attempt was faster");
+    this.#current = from;
+    this.#beside = undefined;
+    this.#decision.forget();
+    const { order } = from;
+    this.#order = order;
     const { deployment } = order;
-    const { status } = head;
-    const told = facts === undefined ? "stream" : "whole";
-    const headers = servedHeaders(head.headers, this.#translated ? told : undefined);
-    const ms = this.#scope?.ms ?? 0;
-    const served = { deployment, outcome: "ok", ms, status, error: undefined, message: undefined } as const;
+    const served = {
+      deployment,
+      outcome: "ok",
+      ms: from.ms,
+      status,
+      error: undefined,
+      message: undefined,
+    } as const;
     this.#served = served;
-    this.#trace?.serves();
     headers.push("x-ants-attempts", this.#log.header(served));
     if (order.fallbackKind !== "") headers.push("x-ants-model-group", headerText(order.group));
     const cost = costOf(facts?.usage, order.price);
     if (cost !== undefined) headers.push("x-ants-cost", formatCost(cost));
     this.#firstByteAt = this.#deps.now();
     this.#status = status;
+    this.#sink.onDrain(() => from.resume());
     this.#sink.send(headPart(status, headers));
   }
 
@@ -225,12 +215,10 @@ export class RequestRun implements AttemptListener, DecisionListener {
     return this.#sink.send(chunkPart(bytes));
   }
 
-  onServed(facts: ServedFacts): void {
-    const { group, deployment, price } = this.#order as AttemptOrder;
+  onServed({ order }: RunningAttempt, facts: ServedFacts): void {
+    const { group, deployment, price } = order;
     const costUsd = costOf(facts.usage, price);
     this.#trace?.served(facts, costUsd);
-    const ok = { error: undefined, status: this.#status, retryAfterMs: undefined };
-    this.#scope?.end(ok, servedCall((this.#attempt as Attempt).timing, facts.usage));
     const usage = facts.usage === undefined ? undefined : usageToWire(facts.usage);
     const served = { group, deployment, model: facts.model ?? "", usage, costUsd };
     if (usage !== undefined) this.#deps.reporter.usage(this.#usageEvent(served));
@@ -240,7 +228,6 @@ export class RequestRun implements AttemptListener, DecisionListener {
   }
 
   onBroken(broken: AttemptFailure, event: Uint8Array | undefined, sequence?: number): void {
-    this.#scope?.end(broken);
     this.#finish(broken.error, undefined);
     if (event !== undefined) {
       // The provider said what is wrong in the caller's own dialect: its words go on as they are (P5).
@@ -253,29 +240,50 @@ export class RequestRun implements AttemptListener, DecisionListener {
     this.#sink.fail(failure("upstream_invalid_response", broken.message, { status: 502 }));
   }
 
-  onFailed(given: AttemptFailure): void {
-    const failed = this.#request.facts.continues.length > 0 ? blameless(given) : given;
-    const { deployment } = this.#order as AttemptOrder;
-    const { error, status, message, retryAfterMs } = failed;
-    const ms = this.#scope?.ms ?? 0;
-    this.#scope?.end(failed);
-    this.#log.add({ deployment, ms, status, error, message });
+  onFailed(from: RunningAttempt, failed: AttemptFailure): void {
+    const { error, status, message } = failed;
+    const other = this.#otherThan(from);
+    // What is the caller's own mistake is one there too (E1).
+    if (other !== undefined && isCallersOwn(error)) {
+      this.#cutOff(other, "the request was refused on its merits");
+      this.#before = this.#told(other, "cancelled");
+    }
+    this.#order = from.order;
+    this.#log.add({ deployment: from.order.deployment, ms: from.ms, status, error, message });
     if (failed.answer !== undefined) this.#answered = failed;
     this.#called = true;
-    this.#decision.ask(
-      create(FailedAttemptSchema, {
-        error: errorClassToWire(error),
-        status: status ?? 0,
-        durationMs: BigInt(ms),
-        ...(retryAfterMs === undefined ? {} : { retryAfterMs: BigInt(Math.round(retryAfterMs)) }),
-      }),
-    );
+    this.#goOn(from, this.#told(from, error, failed));
   }
 
-  /** Ours to mend, or a request that can't be put to the provider: no other deployment would change it. */
-  onFault(error: unknown): void {
-    this.#attempt?.abort();
-    this.#scope?.end(UNJUDGED);
+  /** R10: moves on, uses no attempt, benches nothing. */
+  onNotReady(from: RunningAttempt): void {
+    this.#called = false;
+    this.#goOn(from, this.#told(from, "not_ready"));
+  }
+
+  /**
+   * P2: the caller's to mend, so it is not tried elsewhere. BH-31: nothing is sent blindly to an account that can't read
+   * it; the one that can may be back soon. An answer that another deployment gave before tells more (E7).
+   */
+  onUnsayable(from: RunningAttempt, fault: TranslationFault | ElsewhereFault): void {
+    if (this.#otherThan(from) !== undefined) {
+      this.#goOn(from, this.#told(from, "not_ready"));
+    } else if (this.#answered !== undefined) {
+      this.#giveAnswer(this.#answered);
+    } else if (fault instanceof TranslationFault) {
+      const { code, message, param } = fault;
+      this.#fail(failure(code, message, { status: 400, metadata: this.#traced({ param }) }));
+    } else {
+      const metadata = this.#traced({ retry_after_ms: String(ELSEWHERE_MS) });
+      this.#fail(failure("upstream_unavailable", fault.message, { status: 503, metadata }));
+    }
+  }
+
+  /**
+   * Ours to mend, or a request that can't be put to the provider: no other deployment would change it. Another that runs
+   * already may still serve.
+   */
+  onFault(error: unknown, from?: RunningAttempt): void {
     if (this.#over) {
       this.#sink.fail(toConnectError(error));
       return;
@@ -283,14 +291,14 @@ export class RequestRun implements AttemptListener, DecisionListener {
     if (!(error instanceof ConnectError)) {
       this.#deps.logger.error("internal error", { request: this.#request.id, error: describeFault(error) });
     }
-    this.#fail(toConnectError(error));
+    if (from !== undefined && this.#otherThan(from) !== undefined)
+      this.#goOn(from, this.#told(from, "not_ready"));
+    else this.#fail(toConnectError(error));
   }
 
-  /** R10: moves on, uses no attempt, benches nothing. */
-  #onNotReady(): void {
-    this.#called = false;
-    this.#scope?.end(UNJUDGED);
-    this.#decision.ask(create(FailedAttemptSchema, { error: errorClassToWire("not_ready"), durationMs: 0n }));
+  #cancelRunning(): void {
+    this.#current?.cancel();
+    this.#beside?.cancel();
   }
 
   #refuse(refusal: Refusal): void {
@@ -339,8 +347,6 @@ export class RequestRun implements AttemptListener, DecisionListener {
 
   #cancelled(): void {
     if (this.#over) return;
-    this.#attempt?.abort();
-    this.#scope?.end(UNJUDGED);
     this.#status = 499;
     this.#finish("client_closed", undefined);
     this.#sink.fail(failure("client_closed", "the caller went away", { status: 499 }));
@@ -370,15 +376,15 @@ export class RequestRun implements AttemptListener, DecisionListener {
   #finish(error: string | undefined, reason: string | undefined, refusal?: string): void {
     this.#over = true;
     // Of whatever the request still had, also a decision that it waited for to begin.
-    this.#scope?.end(UNJUDGED);
-    clearTimeout(this.#delay);
+    this.#cancelRunning();
     this.#decision.forget();
     this.#call.offCancel(this.#onCancel);
     recordRequest(this.#deps, {
       request: this.#request,
       decided: this.#decision.last,
       order: this.#order,
-      attempts: this.#attempts,
+      attempts: this.#begun,
+      hedged: this.#hedged,
       log: this.#log,
       status: this.#status,
       firstByteAt: this.#firstByteAt,

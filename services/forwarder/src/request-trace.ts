@@ -3,7 +3,7 @@ import type { Attempt as AttemptOrder } from "@switchyard/proto/routing/v1/routi
 import type { BodyEndpoint } from "@switchyard/providers";
 import type { ErrorClass } from "@switchyard/core";
 import type { AttemptSpan, RequestSpan, Tracer } from "@switchyard/telemetry";
-import type { AttemptEnd } from "./attempt-scope.ts";
+import type { AttemptEnd, AttemptTrace } from "./attempt-scope.ts";
 import type { ServedFacts } from "./body.ts";
 import type { RequestRecord } from "./request-record.ts";
 import type { RunRequest } from "./run-request.ts";
@@ -42,7 +42,6 @@ export class RequestTrace {
   readonly #request: RunRequest;
   readonly #operation: string;
   readonly #span: RequestSpan;
-  #attempt: AttemptSpan | undefined;
   #served: ServedFacts | undefined;
   #costUsd: number | undefined;
 
@@ -60,43 +59,27 @@ export class RequestTrace {
     });
   }
 
-  /** Begins an attempt's span; the request as it is to be sent, so that the provider's span is the attempt's child. */
-  attempt(order: AttemptOrder, family: string, resends: number): RunRequest {
+  /** Begins an attempt's span. */
+  attempt(order: AttemptOrder, family: string, resends: number): TracedAttempt {
     const { group, deployment, model, step, fallbackKind } = order;
-    const request = this.#request;
-    const attempt = this.#span.startAttempt({
+    const span = this.#span.startAttempt({
       operation: this.#operation,
       family,
       model,
-      stream: request.facts.stream,
+      stream: this.#request.facts.stream,
       deployment,
       group,
       step,
       fallbackKind,
       resends,
     });
-    this.#attempt = attempt;
-    return { ...request, headers: [...withoutTrace(request.headers), ...attempt.headers] };
+    return new TracedAttempt(span, this.#request);
   }
 
-  sentTo(origin: string): void {
-    this.#attempt?.sentTo(origin);
-  }
-
-  serves(): void {
-    if (this.#request.facts.stream) this.#attempt?.firstToken();
-  }
-
-  /** The attempt that served; its end follows. */
+  /** What is known of the answer that served. */
   served(facts: ServedFacts, costUsd: number | undefined): void {
     this.#served = facts;
     this.#costUsd = costUsd;
-  }
-
-  /** Called by the attempt's scope, which ends once. */
-  attemptEnded({ error, status }: AttemptEnd): void {
-    this.#attempt?.end({ error, status, model: this.#served?.model, usage: this.#served?.usage });
-    this.#attempt = undefined;
   }
 
   end({ request, decided, order, log, status, error, refusal, served }: RequestRecord): void {
@@ -119,6 +102,41 @@ export class RequestTrace {
       model: this.#served?.model,
       costUsd: this.#costUsd,
     });
+  }
+}
+
+/** The span of one attempt. */
+export class TracedAttempt implements AttemptTrace {
+  /** The request as it is to be sent, so that the provider's span is the attempt's child. */
+  readonly request: RunRequest;
+  readonly #span: AttemptSpan;
+  readonly #streams: boolean;
+  #served: ServedFacts | undefined;
+  #ended = false;
+
+  constructor(span: AttemptSpan, request: RunRequest) {
+    this.#span = span;
+    this.#streams = request.facts.stream;
+    this.request = { ...request, headers: [...withoutTrace(request.headers), ...span.headers] };
+  }
+
+  sentTo(origin: string): void {
+    this.#span.sentTo(origin);
+  }
+
+  serves(): void {
+    if (this.#streams) this.#span.firstToken();
+  }
+
+  /** The attempt served; its end follows. */
+  served(facts: ServedFacts): void {
+    this.#served = facts;
+  }
+
+  attemptEnded({ error, status }: AttemptEnd): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#span.end({ error, status, model: this.#served?.model, usage: this.#served?.usage });
   }
 }
 

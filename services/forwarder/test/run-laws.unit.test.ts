@@ -90,6 +90,14 @@ const script: fc.Arbitrary<Script> = fc.oneof(
             attempt("a/m", { ...more, timeoutCoversBody: true, timeoutMs: 5_000n })(request),
       ),
   },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom("a/m", "c/m").map(
+      (id): Script =>
+        (request) =>
+          attempt(id, { hedges: true, hedgeAfterMs: 30n })(request),
+    ),
+  },
   { weight: 1, arbitrary: fc.constant<Script>((request) => attempt("c/m")(request)) },
   {
     weight: 2,
