@@ -119,6 +119,21 @@ forEachForm("what follows a bench", { replicas: 2 }, (stage) => {
     expect(scene.counts).toEqual({ A: 1, B: 0 });
   });
 
+  it.concurrent("retry.budget: its calls a second are the cluster's, whichever router decides", async () => {
+    const policy = { bench: { failures: 0 }, retry: { budget: { share: 0, per_second: 2 } } };
+    await using scene = await stage.scene({ order: ["A", "B"], policy });
+    scene.A.answer(BROKEN);
+    // Routers say once a second that they are there.
+    await sleep(1_200);
+    const gateways = [scene, scene.via(1)];
+    const asked = Array.from({ length: 60 }, (_, count) => (gateways[count % 2] ?? scene).ask());
+    const served = (await Promise.all(asked)).filter(({ status }) => status === 200).length;
+    // Ten seconds' worth is at hand, and what flows in meanwhile.
+    expect(served).toBeGreaterThanOrEqual(18);
+    expect(served).toBeLessThanOrEqual(28);
+    expect(scene.counts).toEqual({ A: 60, B: served });
+  });
+
   it.concurrent("retry.budget: a share of the requests may be tried again", async () => {
     const policy = { bench: { failures: 0 }, retry: { budget: { share: 0.25, per_second: 0 } } };
     await using scene = await stage.scene({ order: ["A", "B"], policy });

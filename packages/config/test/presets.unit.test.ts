@@ -95,6 +95,7 @@ describe("section 10: each preset's cell", () => {
       undefined,
       ["quota_exhausted", "rate_limited"],
     ],
+    ["hedge", (p) => p.hedge, undefined, undefined, undefined, undefined],
     ["failover.order", (p) => p.failover.order, "weight", "weight", "strategy", "strategy"],
     [
       "bench.on",
@@ -260,6 +261,12 @@ test("fallback groups", () => {
 
 test("a time below a millisecond is not off", () => {
   expect(resolve({ request_timeout: "0.0001s" }).requestTimeoutMs).toBe(1);
+});
+
+test("hedge: a share of 2 % unless another is said", () => {
+  expect(resolve({ hedge: { enabled: true } }).hedge).toEqual({ share: 0.02 });
+  expect(resolve({ hedge: { enabled: true, share: 0.5 } }).hedge).toEqual({ share: 0.5 });
+  expect(resolve({ hedge: { share: 0.5 } }).hedge).toBeUndefined();
 });
 
 describe("K6 weights", () => {

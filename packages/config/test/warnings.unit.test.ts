@@ -47,7 +47,6 @@ test.each<[what: string, parts: Record<string, unknown>, path: string, words: st
     "native_endpoints[0]",
     NOT_ENFORCED,
   ],
-  ["hedge", policy({ hedge: { enabled: true } }), "groups[0].policy.hedge.enabled", NOT_ENFORCED],
   [
     "quota fallback",
     {

@@ -113,6 +113,42 @@ describe("RoutingService.Decide", () => {
     expect(() => ask(routing, { continuation })).toThrow(/failed/);
   });
 
+  it("hedge: a second attempt is decided beside the first, and both are told of once they have failed", () => {
+    const { routing, use } = start();
+    use(
+      `${CONFIG.replace("zero_weight: standby", "zero_weight: standby, hedge: { enabled: true, share: 1 }")}`,
+      2,
+    );
+    const first = ask(routing);
+    const hedged = ask(routing, { continuation: first.continuation, hedge: true });
+    if (first.decision.case !== "attempt" || hedged.decision.case !== "attempt")
+      throw new Error("no attempts");
+    expect(first.decision.value).toMatchObject({ deployment: "a/m", hedges: true, hedgeAfterMs: 0n });
+    expect(hedged.decision.value).toMatchObject({ deployment: "b/m", step: "hedge" });
+    const ended = (decisionId: string) =>
+      ({ error: ErrorClass.SERVER_ERROR, status: 500, durationMs: 5n, decisionId }) as never;
+    const [one, two] = [first.decision.value.decisionId, hedged.decision.value.decisionId];
+    const { continuation } = hedged;
+    for (const [last, before] of [
+      [one, two],
+      [two, one],
+    ] as const) {
+      const next = ask(routing, { continuation, failed: ended(last), failedBefore: ended(before) });
+      expect(next.decision.case === "refusal" && next.decision.value.exhausted).toBe(true);
+    }
+    for (const bad of [
+      { failed: ended(two) },
+      { failed: ended(two), failedBefore: ended(two) },
+      { failed: ended(one), failedBefore: ended("") },
+      { failed: ended(two), failedBefore: ended(one), hedge: true },
+    ]) {
+      expect(() => ask(routing, { continuation, ...bad })).toThrow(/failed/);
+    }
+    const again = ask(routing, { continuation, hedge: true });
+    expect(again.decision.case === "refusal" && again.decision.value.code).toBe("not_hedged");
+    expect(() => ask(routing, { hedge: true })).toThrow(/continuation/);
+  });
+
   it("invariant 9: the continuation names no secret", () => {
     const { routing } = start();
     const { continuation } = ask(routing);

@@ -25,7 +25,7 @@ export const COOLDOWN_POOL = {
     timeout_multiplier: 1,
     wait: "0s",
   },
-  hedge: { enabled: false },
+  hedge: { enabled: false, share: 0.02 },
   translate: true,
   max_attempts: 3,
   request_timeout: "60s",

@@ -23,7 +23,7 @@ export const GROUP_FAILOVER = {
     timeout_multiplier: 1,
     wait: "0s",
   },
-  hedge: { enabled: false },
+  hedge: { enabled: false, share: 0.02 },
   translate: true,
   max_attempts: 6,
   request_timeout: "60s",

@@ -24,7 +24,7 @@ export const STICKY_LIST = {
     timeout_multiplier: 2,
     wait: "0s",
   },
-  hedge: { enabled: false },
+  hedge: { enabled: false, share: 0.02 },
   translate: false,
   max_attempts: 6,
   request_timeout: "0s",

@@ -48,7 +48,7 @@ export const WEIGHTED_PRIMARY = {
     timeout_multiplier: 1,
     wait: "0s",
   },
-  hedge: { enabled: false },
+  hedge: { enabled: false, share: 0.02 },
   translate: true,
   max_attempts: 2,
   request_timeout: "60s",
