@@ -3,7 +3,7 @@ import { readErrorFacts, type ErrorFacts } from "./error-facts.ts";
 import type { ErrorRule } from "./error-rule.ts";
 import { broadCodes, tellingCodes, timeoutCodes } from "./known-codes.ts";
 import { wordings } from "./known-wordings.ts";
-import { retryAfterMs } from "./retry-after.ts";
+import { bodyRetryAfterMs, retryAfterMs } from "./retry-after.ts";
 import { classOfStatus } from "./status-class.ts";
 
 /** An answer of a provider that is an error, or an error event of a stream that had begun. */
@@ -27,7 +27,7 @@ export interface RecognisedError {
   readonly type?: string;
   readonly code?: string;
   readonly param?: string | null;
-  /** See {@link retryAfterMs}. */
+  /** See {@link retryAfterMs}; where no header says it, what the body says. */
   readonly retryAfterMs?: number;
 }
 
@@ -43,8 +43,9 @@ const headerCodeNames = ["x-amzn-errortype", ":exception-type", ":error-code"];
  */
 export function recogniseError(answer: ProviderAnswer, now: number): RecognisedError {
   const headerCodes = headerCodeNames.flatMap((name) => answer.headers(name) ?? []);
-  const facts = readErrorFacts(answer.status, answer.body.slice(0, bodyLimit), headerCodes);
-  const wait = retryAfterMs(answer.headers, now);
+  const body = answer.body.slice(0, bodyLimit);
+  const facts = readErrorFacts(answer.status, body, headerCodes);
+  const wait = retryAfterMs(answer.headers, now) ?? bodyRetryAfterMs(body);
   return {
     class: classOf(facts, answer),
     message: truncate(facts.message, messageLimit),

@@ -25,3 +25,11 @@ function amount(text: string | undefined, unitMs: number): number | undefined {
   const trimmed = text?.trim();
   return trimmed !== undefined && decimal.test(trimmed) ? Math.ceil(Number(trimmed) * unitMs) : undefined;
 }
+
+// The duration in text form of `google.rpc.RetryInfo`; the name is nobody else's.
+const retryDelay = /"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"/;
+
+/** How long an error body asks to wait, in milliseconds: Google says it in no header. */
+export function bodyRetryAfterMs(body: string): number | undefined {
+  return amount(retryDelay.exec(body)?.[1], 1000);
+}

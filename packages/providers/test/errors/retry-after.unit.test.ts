@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseHttpDate } from "../../src/errors/http-date.ts";
+import { recogniseError } from "../../src/errors/recognise-error.ts";
 import { retryAfterMs } from "../../src/errors/retry-after.ts";
 
 const now = Date.UTC(2026, 11, 1, 10, 0, 0);
@@ -61,5 +62,36 @@ describe("E2, BH-04: how long a provider asks to wait", () => {
         expect(read === undefined || (Number.isSafeInteger(read) && read >= 0)).toBe(true);
       }),
     );
+  });
+});
+
+describe("E2: a wait that only the body tells", () => {
+  const google = (headers: Record<string, string>, delay: string) =>
+    recogniseError(
+      {
+        family: "gemini",
+        status: 429,
+        headers: (name) => headers[name],
+        body: JSON.stringify({
+          error: {
+            code: 429,
+            status: "RESOURCE_EXHAUSTED",
+            message: "Resource has been exhausted",
+            details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: delay }],
+          },
+        }),
+        inStream: false,
+      },
+      0,
+    ).retryAfterMs;
+
+  it("is read from google.rpc.RetryInfo, rounded up", () => {
+    expect(google({}, "48.939935699s")).toBe(48_940);
+    expect(google({}, "5s")).toBe(5_000);
+  });
+
+  it("gives way to a header, and is nothing when it is no duration", () => {
+    expect(google({ "retry-after": "7" }, "48s")).toBe(7_000);
+    expect(google({}, "soon")).toBeUndefined();
   });
 });
