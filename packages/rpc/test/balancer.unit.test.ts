@@ -19,6 +19,17 @@ describe("balancer", () => {
     expect([balancer.pick(101, 0), balancer.pick(101, 0)]).toEqual([0, 1]);
   });
 
+  test("leaves a frozen one alone until it speaks or is released, and takes it when there is no other", () => {
+    const balancer = new Balancer(2, backoff);
+    balancer.frozen(0);
+    expect([balancer.pick(1e9, 0), balancer.pick(1e9, 0), balancer.pick(1e9, 2)]).toEqual([1, 1, 0]);
+    balancer.released(0, 1e9);
+    expect([balancer.pick(1e9, 0), balancer.pick(1e9, 0)]).toEqual([0, 1]);
+    balancer.frozen(0);
+    balancer.reached(0);
+    expect([balancer.pick(1e9, 0), balancer.pick(1e9, 0)]).toContain(0);
+  });
+
   test("a probe that says nothing lets the next call probe", () => {
     const balancer = new Balancer(2, backoff);
     balancer.unreachable(0, 0);

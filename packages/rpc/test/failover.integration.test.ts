@@ -10,6 +10,7 @@ import {
   type InferResponse,
 } from "@switchyard/proto/inference/v1/inference_service";
 import { DecideRequestSchema, RoutingService } from "@switchyard/proto/routing/v1/routing_service";
+import { eventually } from "@switchyard/testkit";
 import { afterEach, expect, test } from "vitest";
 import {
   CallContext,
@@ -28,6 +29,8 @@ const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
+
+const NOWHERE = { send: () => true, end() {}, onDrain() {} };
 
 interface Child {
   process: ChildProcess;
@@ -122,6 +125,70 @@ test("a killed router loses no decision: what was in flight goes to another", as
   const names = await Promise.all(others);
   expect(names).toHaveLength(20);
   for (let i = 0; i < 20; i += 1) expect((await decide("after")).keyName).toBe("after");
+});
+
+test("a router that is stopped delays no decision for long, and is used again when it goes on", async () => {
+  const child = await startChild();
+  const { url } = await startServer();
+  const decide = routingClient([child.url, url]);
+  const byChild = async (): Promise<boolean> => (await decide("chat")).keyName === "child";
+  expect([await byChild(), await byChild()]).toContain(true);
+  child.process.kill("SIGSTOP");
+  // Half of these go there first. Their deadline is far off.
+  expect(await Promise.all(Array.from({ length: 6 }, byChild))).not.toContain(true);
+  for (let i = 0; i < 6; i += 1) expect(await byChild()).toBe(false);
+  child.process.kill("SIGCONT");
+  await eventually(async () => expect([await byChild(), await byChild()]).toContain(true));
+});
+
+test("an inference avoids a server that hangs, and one that is only slow keeps its turn", async () => {
+  let atFrozen = 0;
+  const frozen = await startRaw((socket) => socket.once("data", () => (atFrozen += 1)));
+  const { url } = await startServer();
+  const client = createLeanClient(InferenceService, { urls: [frozen, url] });
+  cleanups.push(() => client[Symbol.dispose]());
+  const infer = async (): Promise<number> => {
+    const request = create(InferRequestSchema, { path: "/echo", body: new Uint8Array(3) });
+    let got = 0;
+    const answer = readStream<InferResponse>((sink) => client.infer(request, sink, new CallContext()));
+    for await (const _ of answer) got += 1;
+    return got;
+  };
+  const stuck = codeOf(infer());
+  await eventually(async () => {
+    const before = atFrozen;
+    const answers = await Promise.race([
+      Promise.all([infer(), infer()]),
+      new Promise<number[]>((resolve) => setTimeout(resolve, 100, [])),
+    ]);
+    expect([answers, atFrozen - before]).toEqual([[1, 1], 0]);
+  });
+  // It is asked again on a new connection, and what was sent there is not sent elsewhere.
+  client[Symbol.dispose]();
+  expect(await stuck).toBe(Code.Unavailable);
+});
+
+test("an inference that takes long is neither lost nor sent again while its server answers what it is asked", async () => {
+  const sockets: Socket[] = [];
+  const slow = await startRaw((socket) => {
+    socket.on("data", (bytes) => {
+      if (!bytes.includes("Health/Check")) sockets.push(socket);
+      else socket.write("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n");
+    });
+  });
+  const client = createLeanClient(InferenceService, { urls: [slow] });
+  cleanups.push(() => client[Symbol.dispose]());
+  const request = create(InferRequestSchema, { path: "/echo", body: new Uint8Array(3) });
+  const lost: unknown[] = [];
+  const begin = (): void =>
+    client.infer(request, { ...NOWHERE, fail: (error) => lost.push(error) }, new CallContext());
+  // The later ones may go where the question of before was answered.
+  for (let count = 1; count <= 3; count += 1) {
+    begin();
+    await eventually(() => expect(sockets).toHaveLength(count));
+    await new Promise((resolve) => setTimeout(resolve, 1300));
+  }
+  expect([lost, sockets.length]).toEqual([[], 3]);
 });
 
 test("a restarted router is found again", async () => {

@@ -63,6 +63,21 @@ export class Balancer {
     server.ejectedUntil = now + wait;
   }
 
+  /** It takes calls and answers none: left alone until `reached` or `released`. */
+  frozen(index: number): void {
+    const server = this.#servers[index] as Server;
+    server.failures = Math.max(1, server.failures);
+    server.probing = false;
+    server.ejectedUntil = Number.POSITIVE_INFINITY;
+  }
+
+  /** Nothing is known of it any more: the next call probes it. */
+  released(index: number, now: number): void {
+    const server = this.#servers[index] as Server;
+    server.probing = false;
+    server.ejectedUntil = Math.min(server.ejectedUntil, now);
+  }
+
   /** A call ended without telling whether the server can be reached: the next one may probe. */
   unknown(index: number): void {
     (this.#servers[index] as Server).probing = false;

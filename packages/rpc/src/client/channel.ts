@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Part } from "@switchyard/http1";
 import { Balancer } from "./balancer.ts";
-import { Pool, type PooledExchange, type PoolOptions } from "./pool.ts";
+import { Pool, type PooledExchange, type PoolOptions, type PoolWatcher } from "./pool.ts";
 
 export interface ChannelOptions extends Partial<PoolOptions> {
   /** Equal servers, such as `http://127.0.0.1:8082`; at most 31. */
@@ -33,9 +33,18 @@ export class Channel {
       keepAliveMs: options.keepAliveMs ?? 30_000,
     };
     this.hosts = urls.map((url) => url.host);
-    this.#pools = urls.map((url) => new Pool(url, pool));
-    this.#balancer = new Balancer(urls.length, options.backoff ?? { firstMs: 100, maxMs: 5000 });
-    this.#now = options.now ?? Date.now;
+    const now = options.now ?? Date.now;
+    const balancer = new Balancer(urls.length, options.backoff ?? { firstMs: 100, maxMs: 5000 });
+    this.#pools = urls.map((url, index) => {
+      const watcher: PoolWatcher = {
+        onFrozen: () => balancer.frozen(index),
+        onHeard: () => balancer.reached(index),
+        onLost: () => balancer.released(index, now()),
+      };
+      return new Pool(url, pool, watcher);
+    });
+    this.#balancer = balancer;
+    this.#now = now;
   }
 
   pick(tried: number): number | undefined {

@@ -1,5 +1,11 @@
 import type { Part } from "@switchyard/http1";
-import { ClientConnection, type ConnectionOwner, type Exchange } from "../http1/client-connection.ts";
+import {
+  ClientConnection,
+  type ConnectionOwner,
+  discard,
+  type Exchange,
+} from "../http1/client-connection.ts";
+import { BEAT_MS, Pulse } from "./pulse.ts";
 
 export interface PoolOptions {
   /** Connections to one server. */
@@ -17,6 +23,15 @@ export interface PooledExchange extends Exchange {
   connection: ClientConnection | undefined;
 }
 
+/** Is told how a pool's server does. */
+export interface PoolWatcher {
+  onFrozen(): void;
+  /** It was frozen, and speaks. */
+  onHeard(): void;
+  /** It was frozen, and is no longer asked. */
+  onLost(): void;
+}
+
 interface Waiting {
   exchange: PooledExchange;
   parts: readonly Part[];
@@ -31,14 +46,19 @@ export class Pool implements ConnectionOwner {
   readonly #host: string;
   readonly #port: number;
   readonly #options: PoolOptions;
+  readonly #watcher: PoolWatcher;
+  readonly #pulse = new Pulse();
   readonly #connections = new Set<ClientConnection>();
   readonly #idle: ClientConnection[] = [];
   readonly #shared: ClientConnection[] = [];
   readonly #waiting: Waiting[] = [];
   #sweeper: NodeJS.Timeout | undefined;
+  /** Asks whether the server is frozen; undefined once it was answered, when it is a connection like all others. */
+  #asking: ClientConnection | undefined;
   #closed = false;
 
-  constructor(url: URL, options: PoolOptions) {
+  constructor(url: URL, options: PoolOptions, watcher: PoolWatcher) {
+    this.#watcher = watcher;
     this.#host = url.hostname.replace(/^\[|\]$/g, "");
     this.#port = url.port === "" ? 80 : Number(url.port);
     this.#options = options;
@@ -74,6 +94,7 @@ export class Pool implements ConnectionOwner {
 
   onIdle(connection: ClientConnection): void {
     connection.idleSince = performance.now();
+    if (connection === this.#asking) this.#asking = undefined;
     if (this.#shared.includes(connection)) return;
     const next = this.#waiting.shift();
     if (next === undefined) {
@@ -86,6 +107,7 @@ export class Pool implements ConnectionOwner {
 
   onClosed(connection: ClientConnection): void {
     this.#connections.delete(connection);
+    if (connection === this.#asking) this.#asking = undefined;
     remove(this.#idle, connection);
     remove(this.#shared, connection);
     const next = this.#closed ? undefined : this.#waiting.shift();
@@ -112,9 +134,13 @@ export class Pool implements ConnectionOwner {
 
   #open(): ClientConnection | undefined {
     if (this.#connections.size >= this.#options.maxConnections) return undefined;
+    return this.#connect();
+  }
+
+  #connect(): ClientConnection {
     const connection = new ClientConnection(this.#host, this.#port, this.#options.connectTimeoutMs, this);
     this.#connections.add(connection);
-    this.#sweeper ??= setInterval(() => this.#sweep(), 1000).unref();
+    this.#sweeper ??= setInterval(() => this.#sweep(), BEAT_MS).unref();
     return connection;
   }
 
@@ -124,10 +150,53 @@ export class Pool implements ConnectionOwner {
       const keep = Math.min(this.#options.keepAliveMs, connection.keepAliveMs);
       if (connection.load === 0 && now - connection.idleSince > keep) connection.destroy("idle");
     }
+    this.#beat();
     if (this.#connections.size > 0) return;
     clearInterval(this.#sweeper);
     this.#sweeper = undefined;
   }
+
+  #beat(): void {
+    let heard = false;
+    let waiting = false;
+    for (const connection of this.#connections) {
+      if (connection.heard) heard = true;
+      if (connection.load > 0) waiting = true;
+      connection.heard = false;
+    }
+    const finding = this.#pulse.beat(heard, waiting);
+    if (finding === "ask") this.#ask();
+    else if (finding === "heard") this.#watcher.onHeard();
+    else if (finding === "lost") this.#watcher.onLost();
+    else if (finding === "frozen") {
+      this.#watcher.onFrozen();
+      // Only calls that can be sent again share a connection: they go to another server.
+      for (const connection of this.#shared.splice(0)) connection.destroy(HANGS);
+    } else if (finding === "gone") {
+      const all = Array.from(this.#connections);
+      for (const connection of all) connection.destroy(HANGS);
+      this.#ask();
+    }
+  }
+
+  /** On a connection of its own, above the number of all others: it must not wait for any call. */
+  #ask(): void {
+    this.#asking?.destroy("asked again");
+    const connection = this.#connect();
+    this.#asking = connection;
+    connection.send([healthCheck(this.#host, this.#port)], discard);
+  }
+}
+
+const HANGS = "the server hangs";
+
+/** Any answer will do, also that there is no such method. */
+function healthCheck(host: string, port: number): string {
+  const authority = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+  return (
+    `POST /grpc.health.v1.Health/Check HTTP/1.1\r\nhost: ${authority}\r\n` +
+    "content-type: application/proto\r\nconnect-protocol-version: 1\r\ncontent-length: 0\r\n\r\n"
+  );
 }
 
 function remove<T>(list: T[], item: T): void {

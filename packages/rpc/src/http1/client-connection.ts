@@ -32,11 +32,14 @@ export interface ConnectionOwner {
   onClosed(connection: ClientConnection): void;
 }
 
-const discard: Exchange = { onHead() {}, onData() {}, onEnd() {}, onLost() {} };
+/** Hears of nothing. */
+export const discard: Exchange = { onHead() {}, onData() {}, onEnd() {}, onLost() {} };
 
 /** One HTTP/1.1 connection to a server: requests go out in order and answers come back in order. */
 export class ClientConnection implements Flushable {
   idleSince = 0;
+  /** A byte came since someone last looked, who sets it back. */
+  heard = false;
   /** What the server says it keeps an idle connection for. */
   keepAliveMs = Number.POSITIVE_INFINITY;
   readonly #socket: Socket;
@@ -146,6 +149,7 @@ export class ClientConnection implements Flushable {
   }
 
   #read(bytes: Buffer): void {
+    this.heard = true;
     let data = this.#pending === undefined ? bytes : Buffer.concat([this.#pending, bytes]);
     this.#pending = undefined;
     while (data.length > 0 && !this.#closed) {
