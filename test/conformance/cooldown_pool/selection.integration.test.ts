@@ -19,7 +19,7 @@ function answerOf(tokens: number): Answer {
   });
 }
 
-const selectionOrder = (stage: Stage): void =>
+const selectionOrder = (stage: Stage): unknown =>
   describe("selection order", () => {
     it.concurrent("R1, R2 'only models the team is permitted to call are considered'", async () => {
       await using scene = await stage.scene({ ...POOL, groups: { other: { order: ["A"] } } });
@@ -141,7 +141,7 @@ const BACKED: SceneSpec = {
   defaultFallbacks: ["first", "second"],
 };
 
-const anEmptyPool = (stage: Stage): void =>
+const anEmptyPool = (stage: Stage): unknown =>
   describe("an empty pool", () => {
     it.concurrent("G3, R7 'every eligible model is in cooldown: the Gateway tries the global Fallback Models list'", async () => {
       await using scene = await stage.scene(BACKED);

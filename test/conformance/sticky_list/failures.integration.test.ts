@@ -56,7 +56,7 @@ it("E5, E10 the preset's own time-out is 60 s, twice that on the retry model, an
   expect([policy.timeoutCoversBody, policy.requestTimeoutMs]).toEqual([true, 0]);
 });
 
-const rateLimits = (stage: Stage): void =>
+const rateLimits = (stage: Stage): unknown =>
   describe("rate limits", () => {
     it.concurrent.for([
       ["chat", LIST],
@@ -110,7 +110,7 @@ const rateLimits = (stage: Stage): void =>
     });
   });
 
-const failuresThatMove = (stage: Stage): void =>
+const failuresThatMove = (stage: Stage): unknown =>
   describe("failures that move", () => {
     const kinds = [
       ["returns a server error", BROKEN],
@@ -194,7 +194,7 @@ const failuresThatMove = (stage: Stage): void =>
     });
   });
 
-const time = (stage: Stage): void =>
+const time = (stage: Stage): unknown =>
   describe("time", () => {
     const slowBody = (ms: number): Answer =>
       raw(

@@ -5,7 +5,7 @@ import type { Stage } from "../../support/gateway-stage.ts";
 import { ALL, named, PAIR } from "../support/calls.ts";
 import { BY_QUERY, KEYS, list, logOf, placeOf, samePlaces, takesTurns } from "./places.ts";
 
-const stickyRouting = (stage: Stage): void =>
+const stickyRouting = (stage: Stage): unknown =>
   describe("sticky routing", () => {
     it.concurrent("F1 'the same key always gets the same model', 'on every gateway instance', and keys spread", async () => {
       await using scene = await stage.scene(list("expression", BY_QUERY));
@@ -71,7 +71,7 @@ const stickyRouting = (stage: Stage): void =>
     });
   });
 
-const stickyByUser = (stage: Stage): void =>
+const stickyByUser = (stage: Stage): unknown =>
   describe("sticky by user", () => {
     const callers = KEYS.map((sub) => ({ user: { sub } }));
 
@@ -117,7 +117,7 @@ const opened = (system: string, first: unknown, ...more: object[]): object => ({
 const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
 const text = (value: string): object => ({ type: "text", text: value });
 
-const stickyByConversation = (stage: Stage): void =>
+const stickyByConversation = (stage: Stage): unknown =>
   describe("sticky by conversation", () => {
     it.concurrent("F4 'sends the same key on every turn'", async () => {
       await using scene = await stage.scene(list("conversation"));
@@ -251,7 +251,7 @@ const stickyByConversation = (stage: Stage): void =>
     });
   });
 
-const stickyByExpression = (stage: Stage): void =>
+const stickyByExpression = (stage: Stage): unknown =>
   describe("sticky by expression", () => {
     const header = 'request.headers.get("x-end-user-id")';
 
@@ -345,6 +345,9 @@ const stickyByExpression = (stage: Stage): void =>
 
 forEachForm("sticky_list", { replicas: 2 }, (stage) => {
   stickyRouting(stage);
+});
+
+forEachForm("sticky_list", {}, (stage) => {
   stickyByUser(stage);
   stickyByConversation(stage);
   stickyByExpression(stage);
