@@ -27,7 +27,7 @@ const packagesForServices = [
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   "packages/providers": ["core"],
   "packages/config": ["core", "proto", "providers"],
-  "packages/cluster": ["core", "proto", "config", "bus"],
+  "packages/cluster": ["core", "proto", "config", "bus", "rpc"],
   "packages/rpc": ["core", "proto", "http1"],
   "packages/upstream": ["core", "proto", "http1"],
   "packages/bus": ["core", "proto"],
@@ -40,7 +40,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** Where each outside library is at home. The protobuf runtime comes with every generated message. */
 const libraryHomes: Readonly<Record<string, readonly string[]>> = {
-  "@bufbuild/protobuf": ["packages/proto", "packages/config", "packages/cluster", "packages/rpc", "packages/bus", "services/*"],
+  "@bufbuild/protobuf": [
+    "packages/proto",
+    "packages/config",
+    "packages/cluster",
+    "packages/rpc",
+    "packages/bus",
+    "services/*",
+  ],
   "@bufbuild/protovalidate": ["packages/proto", "packages/config", "packages/rpc"],
   "@connectrpc/connect": ["packages/rpc"],
   "@connectrpc/connect-node": ["packages/rpc"],

@@ -1,5 +1,5 @@
 export { benchToWire, entryFromWire, entryToWire } from "./benches.ts";
-export { findKey, keyHashOf, secretOf } from "./caller-keys.ts";
+export { findKey, keyHashOf, requireAdmin, requireKey } from "./caller-keys.ts";
 export { ConfigConflictError, FeedState, withoutRuntime } from "./config-feed.ts";
 export type { AppliedConfig, ConfigFeed, WritableConfigFeed } from "./config-feed.ts";
 export { errorClassFromWire, errorClassToWire } from "./error-classes.ts";

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
-import { benchToWire, findKey, keyHashOf, outcomeFromWire, secretOf } from "@switchyard/cluster";
+import { benchToWire, outcomeFromWire, requireAdmin, requireKey } from "@switchyard/cluster";
 import type { HealthReplica } from "@switchyard/cluster";
 import { activeBenches, deploymentScope, groupKey, modelScope, providerScope } from "@switchyard/core";
 import type { Bench, CallerKey, ConfigSnapshot } from "@switchyard/core";
@@ -12,7 +12,7 @@ import {
 } from "@switchyard/proto/health/v1/health_state_service";
 import type { HealthStateService, Scope } from "@switchyard/proto/health/v1/health_state_service";
 import { failure } from "@switchyard/rpc";
-import type { Call, ServiceImpl } from "@switchyard/rpc";
+import type { ServiceImpl } from "@switchyard/rpc";
 import type { Logger } from "@switchyard/telemetry";
 import type { Watchers } from "./watchers.ts";
 
@@ -89,19 +89,4 @@ function targetOf(scope: Scope | undefined): Pick<Bench, "key" | "scope"> {
 function mayCall(key: CallerKey, group: string): boolean {
   const prefix = `${key.project}/`;
   return group.startsWith(prefix) && key.grants.has(group.slice(prefix.length));
-}
-
-function requireKey(config: ConfigSnapshot | undefined, call: Call): CallerKey {
-  const keyHash = keyHashOf(secretOf(call.header("authorization")));
-  const key = config === undefined ? undefined : findKey(config, keyHash);
-  if (key === undefined) throw failure("invalid_api_key", "a known API key is needed", { status: 401 });
-  return key;
-}
-
-function requireAdmin(config: ConfigSnapshot | undefined, call: Call): string {
-  const key = requireKey(config, call);
-  if (!key.roles.has("account_admin")) {
-    throw failure("model_not_allowed", "the key of an account admin is needed", { status: 403 });
-  }
-  return key.name;
 }

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { ConfigConflictError, findKey, keyHashOf, secretOf, withoutRuntime } from "@switchyard/cluster";
+import { ConfigConflictError, requireAdmin, withoutRuntime } from "@switchyard/cluster";
 import type { ConfigFeed, WritableConfigFeed } from "@switchyard/cluster";
 import { diffConfigs, formatFault, isUsable, validateConfig } from "@switchyard/config";
 import type { ConfigSnapshot } from "@switchyard/core";
@@ -10,7 +10,7 @@ import {
 import type { ConfigService } from "@switchyard/proto/admin/v1/config_service";
 import { ConfigSchema } from "@switchyard/proto/config/v1/config";
 import { type ConnectError, failure } from "@switchyard/rpc";
-import type { Call, ServiceImpl } from "@switchyard/rpc";
+import type { ServiceImpl } from "@switchyard/rpc";
 import type { Logger } from "@switchyard/telemetry";
 
 export interface ConfigRpcDeps {
@@ -79,14 +79,4 @@ export function createConfigRpc(deps: ConfigRpcDeps): ServiceImpl<typeof ConfigS
 
 function conflict(message: string, cause?: unknown): ConnectError {
   return failure("invalid_request", message, { status: 409, cause });
-}
-
-function requireAdmin(config: ConfigSnapshot | undefined, call: Call): string {
-  const keyHash = keyHashOf(secretOf(call.header("authorization")));
-  const key = config === undefined ? undefined : findKey(config, keyHash);
-  if (key === undefined) throw failure("invalid_api_key", "a known API key is needed", { status: 401 });
-  if (!key.roles.has("account_admin")) {
-    throw failure("model_not_allowed", "the key of an account admin is needed", { status: 403 });
-  }
-  return key.name;
 }

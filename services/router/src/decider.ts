@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { findKey, keyHashOf, outcomeFromWire, secretOf } from "@switchyard/cluster";
+import { findKey, keyHashOf, outcomeFromWire } from "@switchyard/cluster";
 import type { HealthReplica } from "@switchyard/cluster";
 import { decide, EMPTY_HISTORY } from "@switchyard/core";
 import type {
@@ -57,7 +57,7 @@ export class Decider {
   decide(request: DecideRequest, call: Call): DecideResponse {
     const { health, load, seal } = this.#deps;
     const now = this.#deps.now();
-    const keyHash = keyHashOf(secretOf(call.header("authorization")));
+    const keyHash = keyHashOf(call);
     const resumed = this.#resume(request, keyHash, now);
     const current = this.#config();
     const config = resumed === undefined ? current : (this.#deps.configs.at(resumed.revision) ?? current);
@@ -100,7 +100,7 @@ export class Decider {
   explain(facts: WireFacts | undefined, seed: number | undefined, call: Call): DecideResponse {
     const now = this.#deps.now();
     const config = this.#config();
-    const keyHash = keyHashOf(secretOf(call.header("authorization")));
+    const keyHash = keyHashOf(call);
     const key = findKey(config, keyHash);
     const known: Known = {
       requestId: facts?.id ?? "",

@@ -1,14 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { Bus } from "@switchyard/bus";
-import {
-  announceRouter,
-  BUCKETS,
-  findKey,
-  HealthReplica,
-  keyHashOf,
-  RouterBoard,
-  secretOf,
-} from "@switchyard/cluster";
+import { announceRouter, BUCKETS, HealthReplica, RouterBoard, requireKey } from "@switchyard/cluster";
 import type { ConfigFeed, WritableConfigFeed } from "@switchyard/cluster";
 import type { SecretSource } from "@switchyard/config";
 import type { ConfigService } from "@switchyard/proto/admin/v1/config_service";
@@ -18,7 +10,6 @@ import {
   ListGroupsResponseSchema,
 } from "@switchyard/proto/routing/v1/routing_service";
 import type { RoutingService } from "@switchyard/proto/routing/v1/routing_service";
-import { failure } from "@switchyard/rpc";
 import type { ServiceImpl } from "@switchyard/rpc";
 import type { Logger, Metrics, Readiness } from "@switchyard/telemetry";
 import { ConfigHistory } from "./config-history.ts";
@@ -90,14 +81,7 @@ export function createRouter(deps: RouterDeps): Router {
       explain: (request, call) =>
         create(ExplainResponseSchema, { decision: decider.explain(request.facts, request.seed, call) }),
       listGroups: (_request, call) => {
-        const config = configs.current;
-        const keyHash = keyHashOf(secretOf(call.header("authorization")));
-        const key = config === undefined ? undefined : findKey(config, keyHash);
-        if (config === undefined || key === undefined) {
-          throw failure("invalid_api_key", "an API key is needed: Authorization: Bearer KEY", {
-            status: 401,
-          });
-        }
+        const key = requireKey(configs.current, call);
         const groups = key.groups.map((name) => create(GroupSummarySchema, { name, project: key.project }));
         return create(ListGroupsResponseSchema, { groups });
       },
