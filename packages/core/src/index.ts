@@ -120,7 +120,6 @@ export {
   LoadCounters,
   NOT_SERVED,
   type BegunCall,
-  type BegunTime,
   type CountedCall,
   type EndedCall,
 } from "./load/counters.ts";

@@ -116,7 +116,7 @@ describe("RoutingService.Decide", () => {
   it("hedge: a second attempt is decided beside the first, and both are told of once they have failed", () => {
     const { routing, use } = start();
     use(
-      `${CONFIG.replace("zero_weight: standby", "zero_weight: standby, hedge: { enabled: true, share: 1 }")}`,
+      CONFIG.replace("zero_weight: standby", "zero_weight: standby, hedge: { enabled: true, share: 1 }"),
       2,
     );
     const first = ask(routing);
