@@ -1,6 +1,6 @@
+import { comesTrue } from "@switchyard/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Bus, KeyValueListener } from "../src/index.ts";
-import { eventually } from "./support/eventually.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (value: Uint8Array | undefined): string | undefined => value && new TextDecoder().decode(value);
@@ -62,7 +62,7 @@ export function describeBus(
         bus.subscribe(`${root}_done`, () => done.push(""));
         for (const subject of ["a.b", "a.c", "a.b.c"]) bus.publish(`${root}.${subject}`, bytes(subject));
         bus.publish(`${root}_done`, bytes(""));
-        await eventually("the last event", () => done.length === 1);
+        await comesTrue(() => done.length === 1);
         expect(heard).toEqual(expected);
       });
 
@@ -76,7 +76,7 @@ export function describeBus(
           bus.publish(subject, payload);
         }
         expect(heard).toEqual([]);
-        await eventually("2000 events", () => heard.length === 2000);
+        await comesTrue(() => heard.length === 2000);
         expect(heard).toEqual(Array.from({ length: 2000 }, (_, i) => i));
       });
 
@@ -89,7 +89,7 @@ export function describeBus(
         bus.subscribe(subject, (payload) => heard.push(text(payload) ?? ""));
         bus.publish(subject, bytes("1"));
         bus.publish(subject, bytes("2"));
-        await eventually("both events", () => heard.length === 2);
+        await comesTrue(() => heard.length === 2);
         expect(errors.filter((error) => String(error).includes(subject))).toHaveLength(2);
       });
 
@@ -102,7 +102,7 @@ export function describeBus(
         first.unsubscribe();
         first.unsubscribe();
         bus.publish(subject, bytes(""));
-        await eventually("the answer", () => heard.includes("answer"));
+        await comesTrue(() => heard.includes("answer"));
         expect(heard).toEqual(["answer"]);
       });
 
@@ -188,7 +188,7 @@ export function describeBus(
         for (const key of keys) await store.put(key, bytes(JSON.stringify(key)));
         const watcher = recorder();
         const watch = store.watch(watcher);
-        await eventually("current", () => watcher.current.length === 1);
+        await comesTrue(() => watcher.current.length === 1);
         watch.unsubscribe();
         expect([...watcher.state.keys()].toSorted()).toEqual(keys.toSorted());
         expect((await store.entries()).map(({ key }) => key).toSorted()).toEqual(keys.toSorted());
@@ -204,18 +204,18 @@ export function describeBus(
         const watcher = recorder();
         const watch = store.watch(watcher);
         expect(watcher.told).toEqual([]);
-        await eventually("current", () => watcher.current.length === 1);
+        await comesTrue(() => watcher.current.length === 1);
         await store.put("c", bytes("1"));
         await store.put("b", bytes("2"));
         await store.delete("c");
-        await eventually("the changes", () => watcher.told.length === 5);
+        await comesTrue(() => watcher.told.length === 5);
         expect(watcher.told).toEqual(["b=1", "current", "c=1", "b=2", "c deleted"]);
         expect(watcher.current).toEqual([false]);
         watch.unsubscribe();
         await store.put("d", bytes("1"));
         const later = recorder();
         store.watch(later);
-        await eventually("a later watcher", () => later.state.has("d") && later.current.length === 1);
+        await comesTrue(() => later.state.has("d") && later.current.length === 1);
         expect(watcher.state.has("d")).toBe(false);
       });
 
@@ -229,10 +229,10 @@ export function describeBus(
             throw new Error("a watcher threw");
           },
         });
-        await eventually("current", () => watcher.current.length === 1);
+        await comesTrue(() => watcher.current.length === 1);
         await store.put("a", bytes("1"));
         await store.put("b", bytes("1"));
-        await eventually("both", () => watcher.told.length === 3);
+        await comesTrue(() => watcher.told.length === 3);
         expect(watcher.told).toEqual(["current", "a=1", "b=1"]);
       });
 
@@ -242,7 +242,7 @@ export function describeBus(
         await Promise.all(names.map((key) => store.put(key, bytes(key))));
         const watcher = recorder();
         store.watch(watcher);
-        await eventually("current", () => watcher.current.length === 1);
+        await comesTrue(() => watcher.current.length === 1);
         expect(watcher.told.at(-1)).toBe("current");
         expect([...watcher.state.keys()].toSorted()).toEqual(names.toSorted());
         expect(await store.entries()).toHaveLength(600);
@@ -252,7 +252,7 @@ export function describeBus(
         const store = bus.keyValue(fresh(), { ttlMs: 250 });
         expect(await store.create("lease", bytes("1"))).toBeDefined();
         expect(await store.create("lease", bytes("2"))).toBeUndefined();
-        await eventually("the end", async () => (await store.get("lease")) === undefined);
+        await comesTrue(async () => (await store.get("lease")) === undefined);
         expect(await store.create("lease", bytes("3"))).toBeDefined();
       });
     });

@@ -1,7 +1,7 @@
+import { comesTrue } from "@switchyard/testkit";
 import { describe, expect, it } from "vitest";
 import { createMemoryBus } from "../src/index.ts";
 import { describeBus } from "./contract.ts";
-import { eventually } from "./support/eventually.ts";
 
 describeBus("memory", async (onListenerError) => createMemoryBus({ onListenerError }));
 
@@ -17,7 +17,7 @@ describe("memory bus", () => {
     bus.publish("a", new Uint8Array());
     await Promise.resolve();
     expect(heard).toEqual(["a"]);
-    await eventually("the caused event", () => heard.length === 2);
+    await comesTrue(() => heard.length === 2);
   });
 
   it("does not let two listeners that answer each other starve timers", async () => {
@@ -29,7 +29,7 @@ describe("memory bus", () => {
       bus.publish("ping", new Uint8Array());
     });
     bus.publish("ping", new Uint8Array());
-    await eventually("some rounds, between which a timer runs", () => pongs > 10);
+    await comesTrue(() => pongs > 10);
     await bus.close();
     expect(bus.counters().dropped).toBeLessThan(2);
   });

@@ -1,10 +1,10 @@
+import { comesTrue } from "@switchyard/testkit";
 import { inject } from "vitest";
 import { connectNatsBus } from "../src/index.ts";
 import { describeBus } from "./contract.ts";
-import { eventually } from "./support/eventually.ts";
 
 describeBus("NATS", async (onListenerError) => {
   const bus = connectNatsBus({ servers: [inject("natsUrl")], onListenerError });
-  await eventually("connected", () => bus.state === "connected");
+  await comesTrue(() => bus.state === "connected");
   return bus;
 });

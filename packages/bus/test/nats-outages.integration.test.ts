@@ -1,3 +1,4 @@
+import { comesTrue, freePort } from "@switchyard/testkit";
 import { afterEach, describe, expect, inject, it } from "vitest";
 import {
   type NatsServer,
@@ -7,8 +8,6 @@ import {
 import { type Bus, connectNatsBus, type NatsOptions } from "../src/index.ts";
 import { recorder } from "./contract.ts";
 import { startBlackHoleProxy } from "./support/black-hole-proxy.ts";
-import { eventually } from "./support/eventually.ts";
-import { freePort } from "./support/free-port.ts";
 
 const one = Uint8Array.of(1);
 const unavailable = expect.objectContaining({ name: "BusUnavailableError" });
@@ -32,10 +31,8 @@ describe("NATS bus in outages", () => {
     return Object.assign(made, { lines });
   }
 
-  const up = (which: Bus, ms?: number): Promise<number> =>
-    eventually("up", () => which.state === "connected", ms);
-  const down = (which: Bus, ms?: number): Promise<number> =>
-    eventually("down", () => which.state !== "connected", ms);
+  const up = (which: Bus, ms?: number): Promise<number> => comesTrue(() => which.state === "connected", ms);
+  const down = (which: Bus, ms?: number): Promise<number> => comesTrue(() => which.state !== "connected", ms);
 
   /** Resolves when an event published by `from` reaches `to`. */
   async function eventArrives(from: Bus, to: Bus, subject: string): Promise<void> {
@@ -43,7 +40,7 @@ describe("NATS bus in outages", () => {
     const subscription = to.subscribe(subject, () => {
       heard += 1;
     });
-    await eventually(`an event on ${subject}`, () => {
+    await comesTrue(() => {
       from.publish(subject, one);
       return heard > 0;
     });
@@ -70,15 +67,13 @@ describe("NATS bus in outages", () => {
       "reconnecting",
       { dropped: 1, published: 0, reconnects: 0 },
     ]);
-    await eventually("a line that says so", () =>
-      away.lines.some((line) => line.includes("no server answers")),
-    );
+    await comesTrue(() => away.lines.some((line) => line.includes("no server answers")));
     await server({ port });
     await up(away);
     await away.keyValue("early").put("a", one);
-    await eventually("the watch", () => watcher.state.has("a"));
+    await comesTrue(() => watcher.state.has("a"));
     away.publish("early.b", one);
-    await eventually("the early subscription", () => heard.length === 1);
+    await comesTrue(() => heard.length === 1);
     expect(away.lines).toHaveLength(2);
   });
 
@@ -91,7 +86,7 @@ describe("NATS bus in outages", () => {
     second.subscribe("again.>", (_, subject) => heard.push(subject));
     second.keyValue("kept").watch(watcher);
     await first.keyValue("kept").put("a", one);
-    await eventually("the first change", () => watcher.state.has("a"));
+    await comesTrue(() => watcher.state.has("a"));
     await nats.kill();
     await Promise.all([down(first), down(second)]);
     for (let i = 0; i < 100; i += 1) first.publish("again.lost", one);
@@ -99,11 +94,11 @@ describe("NATS bus in outages", () => {
     await nats.restart();
     await Promise.all([up(first), up(second)]);
     await first.keyValue("kept").put("b", one);
-    await eventually("the change after", () => watcher.state.has("b") && watcher.current.length > 1);
+    await comesTrue(() => watcher.state.has("b") && watcher.current.length > 1);
     expect(watcher.told.filter((line) => line.includes("deleted"))).toEqual([]);
     expect(watcher.current.every((lost) => !lost)).toBe(true);
     first.publish("again.b", one);
-    await eventually("an event", () => heard.length > 0);
+    await comesTrue(() => heard.length > 0);
     expect(heard).toEqual(["again.b"]);
     expect(first.counters().reconnects).toBe(1);
   });
@@ -118,15 +113,15 @@ describe("NATS bus in outages", () => {
     second.keyValue("emptied").watch(watcher);
     await first.keyValue("emptied").put("a", one);
     await first.keyValue("emptied").put("b", one);
-    await eventually("the entries", () => watcher.state.size === 2);
+    await comesTrue(() => watcher.state.size === 2);
     await nats.stop();
     await down(second);
     await server({ port: nats.port, config });
     await Promise.all([up(first), up(second)]);
-    await eventually("the loss", () => watcher.current.at(-1) === true);
+    await comesTrue(() => watcher.current.at(-1) === true);
     expect(watcher.state.size).toBe(0);
     await first.keyValue("emptied").put("c", one);
-    await eventually("a new entry", () => watcher.state.has("c"), 2000);
+    await comesTrue(() => watcher.state.has("c"), 2000);
     await eventArrives(first, second, "emptied.one");
     await eventArrives(second, first, "emptied.two");
     expect(await connections(monitor)).toBe(2);
@@ -141,7 +136,7 @@ describe("NATS bus in outages", () => {
     await Promise.all([up(direct), up(proxied)]);
     const watcher = recorder();
     proxied.keyValue("silent").watch(watcher);
-    await eventually("current", () => watcher.current.length === 1);
+    await comesTrue(() => watcher.current.length === 1);
     proxy.swallow(true);
     const start = performance.now();
     await expect(proxied.keyValue("silent").get("a")).rejects.toThrow(unavailable);
@@ -155,9 +150,9 @@ describe("NATS bus in outages", () => {
     await direct.keyValue("silent").put("a", one);
     proxy.swallow(false);
     await up(proxied);
-    await eventually("the change missed", () => watcher.state.has("a"));
+    await comesTrue(() => watcher.state.has("a"));
     await eventArrives(direct, proxied, "silent.back");
-    await eventually("one connection each", async () => (await connections(monitor)) === 2);
+    await comesTrue(async () => (await connections(monitor)) === 2);
     expect(proxied.lines.length).toBeLessThan(10);
   });
 
@@ -167,15 +162,15 @@ describe("NATS bus in outages", () => {
     const refused = bus(nats.url, { auth: { user: "bus", password: "right" } });
     const watcher = recorder();
     refused.keyValue("guarded").watch(watcher);
-    await eventually("a line that says so", () => refused.lines.some((line) => line.includes("credentials")));
+    await comesTrue(() => refused.lines.some((line) => line.includes("credentials")));
     await nats.restart({ config: secret("right") });
     await up(refused);
     await nats.restart({ config: secret("other") });
-    await eventually("a refusal", () => refused.lines.some((line) => line.includes("refuses")));
+    await comesTrue(() => refused.lines.some((line) => line.includes("refuses")));
     await nats.restart({ config: secret("right") });
     await up(refused);
     await refused.keyValue("guarded").put("a", one);
-    await eventually("the watch", () => watcher.state.has("a"));
+    await comesTrue(() => watcher.state.has("a"));
     expect(refused.lines.filter((line) => line.includes("right") || line.includes("other"))).toEqual([]);
     expect(refused.lines.length).toBeLessThan(10);
   });
@@ -206,17 +201,17 @@ describe("NATS bus in outages", () => {
     const watcher = recorder();
     second.keyValue("deleted").watch(watcher);
     await first.keyValue("deleted").put("a", one);
-    await eventually("the entry", () => watcher.state.has("a"));
+    await comesTrue(() => watcher.state.has("a"));
     await requestOnce(first, "$JS.API.STREAM.DELETE.KV_deleted");
-    await eventually("the loss", () => watcher.current.at(-1) === true);
+    await comesTrue(() => watcher.current.at(-1) === true);
     expect(watcher.state.size).toBe(0);
     await first.keyValue("deleted").put("b", one);
-    await eventually("a new entry", () => watcher.state.has("b"));
+    await comesTrue(() => watcher.state.has("b"));
   });
 
   async function requestOnce(on: Bus, subject: string): Promise<void> {
     on.publish(subject, new Uint8Array());
-    await eventually("the bucket's end", async () => {
+    await comesTrue(async () => {
       const written = await on
         .keyValue("deleted")
         .get("a")

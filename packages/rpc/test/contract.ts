@@ -15,6 +15,7 @@ import {
   ListGroupsResponseSchema,
   type RoutingService,
 } from "@switchyard/proto/routing/v1/routing_service";
+import { comesTrue } from "@switchyard/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type Call,
@@ -216,7 +217,7 @@ export function contract(name: string, connect: (implementation: Implementation)
       const call = new CallContext();
       const before = seen.calls;
       const error = caught(decide("hang", call));
-      await until(() => seen.calls > before);
+      await comesTrue(() => seen.calls > before);
       call.cancel();
       expect((await error).code).toBe(Code.Canceled);
       await seen.cancelled;
@@ -295,7 +296,7 @@ export function contract(name: string, connect: (implementation: Implementation)
     test("unary: the deadline ends the call and reaches the handler", async () => {
       const before = seen.calls;
       const error = caught(decide("hang", new CallContext({ deadline: Date.now() + 300 })));
-      await until(() => seen.calls > before);
+      await comesTrue(() => seen.calls > before);
       expect((await error).code).toBe(Code.DeadlineExceeded);
       await seen.cancelled;
     });
@@ -304,7 +305,7 @@ export function contract(name: string, connect: (implementation: Implementation)
       const before = seen.calls;
       const call = new CallContext({ deadline: Date.now() + 300 });
       const error = caught(collect(fixture, inferring("/hang"), call));
-      await until(() => seen.calls > before);
+      await comesTrue(() => seen.calls > before);
       expect((await error).code).toBe(Code.DeadlineExceeded);
       await seen.cancelled;
     });
@@ -315,16 +316,6 @@ export function contract(name: string, connect: (implementation: Implementation)
       expect(answers.map((a) => a.keyName)).toEqual(names);
     });
   });
-}
-
-/** Waits for a condition by the event loop, at most ten seconds. */
-export async function until(condition: () => boolean): Promise<void> {
-  const limit = Date.now() + 10_000;
-  await new Promise<void>((resolve) => setImmediate(resolve));
-  while (!condition()) {
-    if (Date.now() > limit) throw new Error("waited in vain");
-    await new Promise<void>((resolve) => setTimeout(resolve, 2));
-  }
 }
 
 /** Waits until a number no longer grows. */

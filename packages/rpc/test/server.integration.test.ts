@@ -14,6 +14,7 @@ import {
   type InferResponse,
 } from "@switchyard/proto/inference/v1/inference_service";
 import { DecideRequestSchema, RoutingService } from "@switchyard/proto/routing/v1/routing_service";
+import { comesTrue } from "@switchyard/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import {
   CallContext,
@@ -26,7 +27,7 @@ import {
   type RpcServer,
   type RpcServerOptions,
 } from "../src/index.ts";
-import { type Implementation, scripted, until } from "./contract.ts";
+import { type Implementation, scripted } from "./contract.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -88,9 +89,9 @@ describe("one port", () => {
       socket.write(Buffer.from([byte]));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await until(() => answersIn(received()) === 1);
+    await comesTrue(() => answersIn(received()) === 1);
     socket.write(Buffer.concat([requestBytes("two"), requestBytes("three"), requestBytes("four")]));
-    await until(() => answersIn(received()) === 4);
+    await comesTrue(() => answersIn(received()) === 4);
     expect(received().indexOf("two")).toBeLessThan(received().indexOf("three"));
   });
 
@@ -99,9 +100,9 @@ describe("one port", () => {
     const { socket, received } = await open(server);
     const odd = `GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n`;
     socket.write(Buffer.concat([requestBytes("one"), Buffer.from(odd), requestBytes("two")]));
-    await until(() => answersIn(received()) === 2 && received().includes("404"));
+    await comesTrue(() => answersIn(received()) === 2 && received().includes("404"));
     socket.write(requestBytes("three", "connection: keep-alive\r\n"));
-    await until(() => answersIn(received()) === 3);
+    await comesTrue(() => answersIn(received()) === 3);
     expect(received()).toContain("three");
   });
 
@@ -118,7 +119,7 @@ describe("one port", () => {
     socket.write(
       Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from("\r\n0\r\n\r\n")]),
     );
-    await until(() => received().includes("chat"));
+    await comesTrue(() => received().includes("chat"));
     expect(answersIn(received())).toBe(1);
   });
 
@@ -195,7 +196,7 @@ describe("faults", () => {
     const { server, implementation } = await start();
     const { socket } = await open(server);
     socket.write(requestBytes("hang"));
-    await until(() => implementation.seen.calls === 1);
+    await comesTrue(() => implementation.seen.calls === 1);
     socket.resetAndDestroy();
     await expect(implementation.seen.cancelled).resolves.toBeUndefined();
   });

@@ -18,6 +18,7 @@ export {
 } from "./answers.ts";
 export { type BlackHole, createBlackHole } from "./black-hole.ts";
 export { type ChatMessage, type ChatPayload, type ChatPayloadOptions, chatPayload } from "./chat-payload.ts";
+export { comesTrue } from "./comes-true.ts";
 export { resetFirst, resetReused } from "./connection-faults.ts";
 export { type FakeClock, fakeClock, seededRandom, seededSeeds } from "./determinism.ts";
 export {

@@ -11,8 +11,9 @@ import {
   gzipSync,
   zstdCompressSync,
 } from "node:zlib";
+import { comesTrue } from "@switchyard/testkit";
 import { describe, expect, test } from "vitest";
-import { cleanup, exchanged, header, rawProvider, reply, request, run, until, upstream } from "./support.ts";
+import { cleanup, exchanged, header, rawProvider, reply, request, run, upstream } from "./support.ts";
 
 const TEXT = JSON.stringify({ type: "error", error: { type: "not_found_error", message: "model: nope" } });
 
@@ -89,7 +90,7 @@ describe("BH-38: content codings", () => {
         sent += event;
         compressor.write(event);
         compressor.flush();
-        await until(() => outcome.text === sent);
+        await comesTrue(() => outcome.text === sent);
       }
       provider.sockets[0]?.end();
       await outcome.finished;
@@ -146,7 +147,7 @@ describe("BH-42, P7: backpressure", () => {
       onEnd: finished.resolve,
       onError: finished.reject,
     });
-    await until(() => provider.sockets.length === 1);
+    await comesTrue(() => provider.sockets.length === 1);
     const socket = provider.sockets[0] as Socket;
     const accepted = (): number => socket.bytesWritten - socket.writableLength;
     await settled(accepted);
@@ -173,7 +174,7 @@ describe("BH-42, P7: backpressure", () => {
       },
     });
     const size = (): number => outcome.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-    await until(() => outcome.chunks.length >= 3);
+    await comesTrue(() => outcome.chunks.length >= 3);
     await settled(size);
     expect(size()).toBeLessThan(1024 * 1024);
     expect(outcome.ends).toBe(0);
@@ -190,7 +191,7 @@ describe("BH-42, P7: backpressure", () => {
     const outcome = run(upstream(), request(provider.origin), { head: (exchange) => exchange.pause() });
     await outcome.headed;
     outcome.exchange.abort();
-    await until(() => provider.sockets[0]?.destroyed === true);
+    await comesTrue(() => provider.sockets[0]?.destroyed === true);
     expect(outcome.ends).toBe(0);
   });
 
@@ -217,7 +218,7 @@ describe("BH-42, P7: backpressure", () => {
 async function settled(count: () => number): Promise<void> {
   let last = -1;
   let quiet = 0;
-  await until(() => {
+  await comesTrue(() => {
     quiet = count() === last ? quiet + 1 : 0;
     last = count();
     return quiet > 100;

@@ -1,18 +1,8 @@
 import { createServer } from "node:http";
+import { comesTrue } from "@switchyard/testkit";
 import { describe, expect, test } from "vitest";
 import { createUpstream } from "../src/index.ts";
-import {
-  cleanup,
-  exchanged,
-  header,
-  listen,
-  rawProvider,
-  reply,
-  request,
-  run,
-  until,
-  upstream,
-} from "./support.ts";
+import { cleanup, exchanged, header, listen, rawProvider, reply, request, run, upstream } from "./support.ts";
 
 describe("one exchange", () => {
   test("BH-36: the request has one Host, one framing header that fits the body, and nothing hop-by-hop", async () => {
@@ -123,7 +113,7 @@ describe("one exchange", () => {
     expect(outcome.error).toBeNull();
     expect(outcome.head?.status).toBe(413);
     expect(outcome.text).toBe("big");
-    await until(() => through.stats().active === 0);
+    await comesTrue(() => through.stats().active === 0);
     expect((await exchanged(through, request(origin))).head?.status).toBe(413);
   });
 
@@ -158,16 +148,16 @@ describe("abort", () => {
     for (const path of ["/silent", "/body"]) {
       const before = provider.requests.length;
       const outcome = run(through, request(provider.origin, { path }));
-      await until(() => provider.requests.length > before);
+      await comesTrue(() => provider.requests.length > before);
       if (path === "/body") {
-        await until(() => outcome.chunks.length > 0);
+        await comesTrue(() => outcome.chunks.length > 0);
       }
       const socket = provider.sockets.at(-1);
       const abortedAt = performance.now();
       outcome.exchange.abort();
       outcome.exchange.abort();
       outcome.exchange.resume();
-      await until(() => socket?.destroyed === true);
+      await comesTrue(() => socket?.destroyed === true);
       expect(performance.now() - abortedAt).toBeLessThan(500);
       expect(outcome.ends).toBe(0);
     }
@@ -183,12 +173,12 @@ describe("abort", () => {
     );
     const through = upstream();
     const inData = run(through, request(provider.origin), { data: (_chunk, exchange) => exchange.abort() });
-    await until(() => through.stats().origins === 0 && inData.chunks.length > 0);
+    await comesTrue(() => through.stats().origins === 0 && inData.chunks.length > 0);
     expect(inData.chunks).toHaveLength(1);
     expect(inData.ends).toBe(0);
     const inHead = run(through, request(provider.origin), { head: (exchange) => exchange.abort() });
     await inHead.headed;
-    await until(() => through.stats().origins === 0);
+    await comesTrue(() => through.stats().origins === 0);
     expect(inHead.chunks).toEqual([]);
   });
 
@@ -196,10 +186,10 @@ describe("abort", () => {
     const provider = await rawProvider((socket) => socket.write(reply("x")));
     const through = upstream();
     await exchanged(through, request(provider.origin));
-    await until(() => through.stats().idle === 1);
+    await comesTrue(() => through.stats().idle === 1);
     const outcome = run(through, request(provider.origin));
     outcome.exchange.abort();
-    await until(() => provider.sockets[0]?.destroyed === true);
+    await comesTrue(() => provider.sockets[0]?.destroyed === true);
     expect(outcome.ends).toBe(0);
     expect(through.stats()).toMatchObject({ active: 0, idle: 0, resent: 0 });
     expect((await exchanged(through, request(provider.origin))).text).toBe("x");
@@ -216,10 +206,10 @@ describe("close", () => {
     const through = createUpstream();
     await exchanged(through, request(provider.origin, { path: "/idle" }));
     const outcome = run(through, request(provider.origin));
-    await until(() => provider.requests.length === 2);
+    await comesTrue(() => provider.requests.length === 2);
     await through.close();
     expect(outcome.error).toMatchObject({ phase: "before_headers", code: "CLOSED" });
-    await until(() => provider.sockets.every((socket) => socket.destroyed));
+    await comesTrue(() => provider.sockets.every((socket) => socket.destroyed));
     const late = await exchanged(through, request(provider.origin));
     expect(late.error).toMatchObject({ phase: "connect", code: "CLOSED" });
     expect(through.stats()).toMatchObject({ origins: 0, active: 0, idle: 0 });

@@ -5,9 +5,10 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
+import { comesTrue } from "@switchyard/testkit";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { UpstreamClock } from "../src/index.ts";
-import { cleanup, exchanged, rawProvider, reply, request, run, until, upstream } from "./support.ts";
+import { cleanup, exchanged, rawProvider, reply, request, run, upstream } from "./support.ts";
 
 const OPEN = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n";
 
@@ -98,7 +99,7 @@ describe("E5: clocks", () => {
     const outcome = await exchanged(through, request(provider.origin, { headersTimeoutMs: 200 }));
     expect(outcome.error?.phase).toBe("headers_timeout");
     expect(outcome.ms).toBeGreaterThan(195);
-    await until(() => provider.sockets[0]?.destroyed === true);
+    await comesTrue(() => provider.sockets[0]?.destroyed === true);
     expect(through.stats()).toMatchObject({ active: 0, origins: 0 });
   });
 
@@ -129,7 +130,7 @@ describe("E5: clocks", () => {
     const outcome = run(upstream(), request(provider.origin, { idleTimeoutMs: 100 }), {
       data: (_chunk, exchange) => exchange.pause(),
     });
-    await until(() => outcome.chunks.length > 0);
+    await comesTrue(() => outcome.chunks.length > 0);
     await new Promise((resolve) => setTimeout(resolve, 350));
     expect(outcome.ends).toBe(0);
     outcome.exchange.resume();

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
+import { comesTrue } from "@switchyard/testkit";
 import { describe, expect, test } from "vitest";
-import { cleanup, exchanged, listen, rawProvider, reply, request, run, until, upstream } from "./support.ts";
+import { cleanup, exchanged, listen, rawProvider, reply, request, run, upstream } from "./support.ts";
 
 describe("invariant 7, BH-40: a kept-alive connection that the provider has closed", () => {
   test("variant X: a reset of a reused connection without a byte is sent again once, on a fresh one", async () => {
@@ -16,7 +17,7 @@ describe("invariant 7, BH-40: a kept-alive connection that the provider has clos
       const outcome = await exchanged(through, request(provider.origin));
       expect(outcome.error).toBeNull();
       expect(outcome.text).toBe("ok");
-      await until(() => through.stats().idle === 1);
+      await comesTrue(() => through.stats().idle === 1);
     }
     // Five exchanges; every other one met a connection that was used up.
     expect(through.stats().resent).toBe(4);
@@ -37,7 +38,7 @@ describe("invariant 7, BH-40: a kept-alive connection that the provider has clos
     await Promise.all(outcomes.map(({ finished }) => finished));
     expect(outcomes.map(({ text }) => text)).toEqual(["/2", "/3"]);
     expect(provider.requests.map((text) => text.slice(5, 7))).toEqual(["/1", "/2", "/2", "/3", "/3"]);
-    await until(() => through.stats().idle === 1);
+    await comesTrue(() => through.stats().idle === 1);
     expect(through.stats()).toMatchObject({ resent: 2, active: 0, queued: 0 });
   });
 
@@ -70,7 +71,7 @@ describe("invariant 7, BH-40: a kept-alive connection that the provider has clos
     });
     const through = upstream();
     await exchanged(through, request(provider.origin));
-    await until(() => through.stats().idle === 1);
+    await comesTrue(() => through.stats().idle === 1);
     const outcome = await exchanged(through, request(provider.origin));
     expect(outcome.error?.phase).toBe("before_headers");
     expect(provider.requests).toHaveLength(2);
@@ -113,7 +114,7 @@ describe("the pool", () => {
     expect(provider.sockets).toHaveLength(1);
     await Promise.all([1, 2, 3].map(() => exchanged(through, request(provider.origin))));
     expect(provider.sockets).toHaveLength(3);
-    await until(() => through.stats().idle === 3);
+    await comesTrue(() => through.stats().idle === 3);
     expect(through.stats()).toMatchObject({ connectionsOpened: 3, active: 0, resent: 0, origins: 1 });
   });
 
@@ -176,9 +177,9 @@ describe("the pool", () => {
     await exchanged(through, request(plain.origin));
     await exchanged(longer, request(hinted.origin));
     await exchanged(longer, request(none.origin));
-    await until(() => through.stats().idle === 1 && longer.stats().idle === 1);
-    await until(() => through.stats().origins === 0);
-    await until(() => longer.stats().origins === 0);
+    await comesTrue(() => through.stats().idle === 1 && longer.stats().idle === 1);
+    await comesTrue(() => through.stats().origins === 0);
+    await comesTrue(() => longer.stats().origins === 0);
     expect(longer.stats().connectionsOpened).toBe(2);
   });
 
@@ -189,9 +190,9 @@ describe("the pool", () => {
     ]);
     const through = upstream({ maxOrigins: 1 });
     await exchanged(through, request(a.origin));
-    await until(() => through.stats().idle === 1);
+    await comesTrue(() => through.stats().idle === 1);
     const busy = run(through, request(b.origin));
-    await until(() => b.requests.length === 1);
+    await comesTrue(() => b.requests.length === 1);
     expect(through.stats()).toMatchObject({ origins: 1, idle: 0, active: 1 });
     const refused = await exchanged(through, request(a.origin));
     expect(refused.error).toMatchObject({ phase: "connect", code: "POOL_FULL" });

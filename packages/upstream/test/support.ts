@@ -174,14 +174,3 @@ export function header(outcome: Outcome, name: string): string | undefined {
   const at = headers.findIndex((value, i) => i % 2 === 0 && value === name);
   return at === -1 ? undefined : headers[at + 1];
 }
-
-/** Waits for a condition that events elsewhere bring about, for at most `ms`. */
-export async function until(condition: () => boolean, ms = 3000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!condition()) {
-    if (performance.now() > deadline) {
-      throw new Error("the condition did not come true in time");
-    }
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}

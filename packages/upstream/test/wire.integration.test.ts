@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
+import { comesTrue } from "@switchyard/testkit";
 import { describe, expect, test } from "vitest";
-import { exchanged, rawProvider, reply, request, run, until, upstream } from "./support.ts";
+import { exchanged, rawProvider, reply, request, run, upstream } from "./support.ts";
 
 const CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
@@ -22,7 +23,7 @@ describe("the socket is no longer trusted", () => {
     await exchanged(through, request(provider.origin));
     expect(through.stats().idle).toBe(1);
     provider.sockets[0]?.write(reply("forged"));
-    await until(() => provider.sockets[0]?.destroyed === true);
+    await comesTrue(() => provider.sockets[0]?.destroyed === true);
     expect(through.stats()).toMatchObject({ idle: 0, origins: 0 });
     expect((await exchanged(through, request(provider.origin))).text).toBe("ok");
   });
@@ -36,7 +37,7 @@ describe("the socket is no longer trusted", () => {
     const through = upstream();
     const outcome = await exchanged(through, request(provider.origin));
     expect(outcome.error).toMatchObject({ phase: "before_headers", code: "MALFORMED_RESPONSE" });
-    await until(() => provider.sockets[0]?.destroyed === true);
+    await comesTrue(() => provider.sockets[0]?.destroyed === true);
     expect(through.stats().origins).toBe(0);
   });
 
