@@ -226,6 +226,17 @@ describe("switchyard serve", () => {
     expect(await node.stop()).toEqual({ code: 0, signal: null });
   });
 
+  it("goes on when the channel to a worker breaks before that worker's end is known", async () => {
+    const script =
+      'import cluster from "node:cluster";' +
+      'cluster.on("listening",(worker)=>worker.emit("error",new Error("write EPIPE")))';
+    const options = `--import="data:text/javascript,${encodeURIComponent(script)}"`;
+    const args = [MAIN, "serve", "--config", configFile("http://127.0.0.1:1"), "--workers", "2"];
+    await using node = await startNode(args, { ready: /^ready/, env: { ...env, NODE_OPTIONS: options } });
+    expect(await modelsOf(node)).toEqual(["chat"]);
+    expect(await node.stop()).toEqual({ code: 0, signal: null });
+  });
+
   it("says once why its workers cannot start", async () => {
     await using first = await serving("serve", "--config", configFile("http://127.0.0.1:1"));
     const listen = { ...ANY_PORTS, http: new URL(urlOf(first, "http")).host };

@@ -21,9 +21,11 @@ export interface ProcessExit {
 const alive = new Set<ChildProcess>();
 let hooked = false;
 
-// Should the test process be killed outright, the closed channel ends the child all the same.
+// Should the test process be killed outright, the closed channel ends the child all the same. The child's own workers
+// are given this too; their channel is their primary's, and must keep them alive.
 const ORPHAN_GUARD =
-  'data:text/javascript,process.on("disconnect",()=>process.exit(1));process.channel?.unref()';
+  'data:text/javascript,import cluster from "node:cluster";' +
+  'if(!cluster.isWorker){process.on("disconnect",()=>process.exit(1));process.channel?.unref()}';
 const OUTPUT_LIMIT = 8 << 20;
 
 /** A child `node` with its output captured. It never outlives the test process. */

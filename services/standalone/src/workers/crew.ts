@@ -76,6 +76,8 @@ export class Crew {
     const startedAt = Date.now();
     this.#logger.info("worker started", { worker: worker.id, pid: worker.process.pid });
     worker.on("message", (message: FromWorker) => this.#hear(worker, message));
+    // A channel that breaks under a message: the worker's exit follows, and says it.
+    worker.on("error", () => {});
     worker.on("exit", (code, signal) => {
       this.#readiness.delete(worker.id);
       this.#onExit(signal ?? String(code), Date.now() - startedAt);
