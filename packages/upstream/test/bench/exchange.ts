@@ -1,8 +1,8 @@
-// Compares the CPU cost of exchanges with a bare undici Pool's dispatch: node packages/upstream/test/exchange.bench.ts
+// Compares the CPU cost of exchanges with a bare undici Pool's dispatch: node packages/upstream/test/bench/exchange.ts
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Dispatcher, Pool } from "undici";
-import { createUpstream, type ExchangeRequest } from "../src/index.ts";
+import { createUpstream, type ExchangeRequest } from "../../src/index.ts";
 
 const ROUNDS = 9;
 const CONNECTIONS = 32;
