@@ -9,6 +9,8 @@ export default defineConfig({
   test: {
     // For the product's processes that tests start by the hundred: sources are stripped and compiled once.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, ".cache/compile") },
+    // Most tests wait for sockets and clocks rather than for a core.
+    maxWorkers: 3,
     reporters: ["default", "./test/summary-reporter.ts"],
     coverage: {
       provider: "v8",

@@ -26,6 +26,17 @@ export class Metrics {
     "outcome",
   ]);
   readonly #refusals = this.#counter("refusals_total", "Requests refused by Switchyard itself", ["code"]);
+  readonly #tokens = this.#counter("tokens_total", "Tokens that providers counted", [
+    "group",
+    "deployment",
+    "key",
+    "kind",
+  ]);
+  readonly #cost = this.#counter("cost_usd_total", "What answers cost by the config's prices", [
+    "group",
+    "deployment",
+    "key",
+  ]);
   readonly #inFlight = this.#gauge("deployment_in_flight", "Requests in flight", ["group", "deployment"]);
   readonly #benched = this.#gauge("benches", "Benches in force", ["scope"]);
   readonly #bus = this.#gauge("bus_connected", "1 while the event bus is connected", []);
@@ -46,6 +57,14 @@ export class Metrics {
   }
   refusal(code: string): Series {
     return this.#refusals.labels(code);
+  }
+  /** `kind`: input, output, cached (part of input) or reasoning (part of output). */
+  tokens(group: string, deployment: string, key: string, kind: string): Series {
+    return this.#tokens.labels(group, deployment, key, kind);
+  }
+  /** US dollars. */
+  cost(group: string, deployment: string, key: string): Series {
+    return this.#cost.labels(group, deployment, key);
   }
   inFlight(group: string, deployment: string): GaugeSeries {
     return this.#inFlight.labels(group, deployment);

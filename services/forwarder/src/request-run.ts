@@ -1,8 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { errorClassToWire } from "@switchyard/cluster";
 import type { ErrorClass } from "@switchyard/core";
-import { UsageEventSchema } from "@switchyard/proto/events/v1/events";
-import type { UsageEvent } from "@switchyard/proto/events/v1/events";
 import type { InferResponse } from "@switchyard/proto/inference/v1/inference_service";
 import { FailedAttemptSchema } from "@switchyard/proto/routing/v1/routing_service";
 import type {
@@ -21,7 +19,7 @@ import { AttemptLog } from "./attempt-log.ts";
 import type { AttemptEntry } from "./attempt-log.ts";
 import type { ServedFacts } from "./body.ts";
 import { statusOfClass } from "./class-status.ts";
-import { costOf, formatCost, usageToWire } from "./cost.ts";
+import { costOf, formatCost } from "./cost.ts";
 import { DecisionStep } from "./decision-step.ts";
 import type { DecisionListener } from "./decision-step.ts";
 import { describeFault } from "./describe-fault.ts";
@@ -33,6 +31,7 @@ import type { RunDeps } from "./run-deps.ts";
 import type { RunRequest } from "./run-request.ts";
 import { RunningAttempt } from "./running-attempt.ts";
 import type { RunningListener, ServedHead } from "./running-attempt.ts";
+import { countUsage, usageEvent } from "./usage-record.ts";
 
 /** BH-31: when a conversation that is another account's may be tried again. */
 const ELSEWHERE_MS = 10_000;
@@ -219,9 +218,12 @@ export class RequestRun implements RunningListener, DecisionListener {
     const { group, deployment, price } = order;
     const costUsd = costOf(facts.usage, price);
     this.#trace?.served(facts, costUsd);
-    const usage = facts.usage === undefined ? undefined : usageToWire(facts.usage);
-    const served = { group, deployment, model: facts.model ?? "", usage, costUsd };
-    if (usage !== undefined) this.#deps.reporter.usage(this.#usageEvent(served));
+    const event = usageEvent(this.#request.id, order, this.#decision.last, facts, costUsd);
+    if (event !== undefined) {
+      this.#deps.reporter.usage(event);
+      countUsage(this.#deps.metrics, group, event);
+    }
+    const served = { group, deployment, model: facts.model ?? "", usage: event?.usage, costUsd };
     this.#finish(undefined, undefined);
     this.#sink.send(trailerPart(served));
     this.#sink.end();
@@ -350,26 +352,6 @@ export class RequestRun implements RunningListener, DecisionListener {
     this.#status = 499;
     this.#finish("client_closed", undefined);
     this.#sink.fail(failure("client_closed", "the caller went away", { status: 499 }));
-  }
-
-  #usageEvent(served: {
-    group: string;
-    deployment: string;
-    model: string;
-    usage: UsageEvent["usage"];
-    costUsd: number | undefined;
-  }): UsageEvent {
-    const decided = this.#decision.last;
-    return create(UsageEventSchema, {
-      requestId: this.#request.id,
-      group: this.#order?.groupKey ?? "",
-      deployment: served.deployment,
-      key: decided?.keyName ?? "",
-      team: decided?.team ?? "",
-      model: served.model,
-      ...(served.usage === undefined ? {} : { usage: served.usage }),
-      ...(served.costUsd === undefined ? {} : { costUsd: served.costUsd }),
-    });
   }
 
   /** Nothing of the request runs on. Comes before the sink's end, whose caller may leave at once. */
