@@ -11,7 +11,9 @@ import { utf8Bytes } from "./affinity-value.ts";
 import type { Selector } from "./selector.ts";
 import { createTokens, type Token, type Tokens } from "./tokens.ts";
 
+/** The longest source, UTF-8 bytes. */
 export const MAX_EXPRESSION_BYTES = 1_024;
+/** The most names and places that an expression may walk through. */
 export const MAX_SEGMENTS = 32;
 
 /** A selector, or what is wrong and where: `at` counts UTF-16 units from 0. */

@@ -1,6 +1,7 @@
 /** What an affinity key may be made of (F3). */
 export const AFFINITY_KINDS = ["session", "user", "conversation", "expression"] as const;
 
+/** One of {@link AFFINITY_KINDS}. */
 export type AffinityKind = (typeof AFFINITY_KINDS)[number];
 
 /**

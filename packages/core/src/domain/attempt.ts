@@ -35,6 +35,7 @@ export interface Hop {
   readonly kind: FallbackKind;
 }
 
+/** Which list of fallback groups a hop went by: the general one, or the one of the error's kind. */
 export type FallbackKind = "general" | "context" | "content" | "quota";
 
 /**

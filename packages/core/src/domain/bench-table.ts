@@ -20,6 +20,7 @@ export interface AtOnce {
   readonly ms: number | "rate_limit_skip" | "quota_cooloff";
 }
 
+/** A row for every error class. */
 export type BenchTable = Readonly<Record<ErrorClass, ClassBench>>;
 
 const AT_ONCE: Partial<Record<ErrorClass, AtOnce>> = {

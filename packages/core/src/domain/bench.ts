@@ -71,6 +71,7 @@ export interface HealthSnapshot {
   readonly benches: ReadonlyMap<string, BenchEntry>;
 }
 
+/** No bench at all. */
 export const EMPTY_HEALTH: HealthSnapshot = { version: 0, benches: new Map() };
 
 /** Key of a deployment in its group; `group` is a {@link Group.key}. */

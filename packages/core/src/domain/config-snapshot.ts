@@ -44,6 +44,7 @@ export interface PlainData {
   readonly [name: string]: unknown;
 }
 
+/** What a key may do besides calling its groups. */
 export type CallerRole = "caller" | "project_admin" | "account_admin";
 
 /** A config that was applied whole (invariant 10). Replaced, never edited (invariant 8). */

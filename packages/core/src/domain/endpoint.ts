@@ -1,6 +1,7 @@
 /** What a request asks for, whatever the path was spelled like. `native` is a path forwarded as it is. */
 export const ENDPOINTS = ["chat", "embeddings", "responses", "messages", "count_tokens", "native"] as const;
 
+/** One of {@link ENDPOINTS}. */
 export type Endpoint = (typeof ENDPOINTS)[number];
 
 /** Kinds of work that a deployment may be bound to by its `type` (R4). */

@@ -23,6 +23,7 @@ export const ERROR_CLASSES = [
   "cancelled",
 ] as const;
 
+/** One of {@link ERROR_CLASSES}. */
 export type ErrorClass = (typeof ERROR_CLASSES)[number];
 
 /** A set of classes as policies hold it: membership is asked on the hot path. */

@@ -10,6 +10,7 @@ export interface Explanation {
   readonly steps: readonly { readonly rule: string; readonly text: string }[];
 }
 
+/** What happened in one group, in the order in which groups were looked through (R8). */
 export interface GroupExplanation {
   readonly group: string;
   readonly strategy: string;

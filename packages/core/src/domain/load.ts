@@ -23,6 +23,7 @@ export interface LoadSnapshot {
   readonly routers?: number | undefined;
 }
 
+/** Nothing known of any deployment. */
 export const EMPTY_LOAD: LoadSnapshot = { notReady: new Set(), places: new Map() };
 
 /** What is known of the load on one provider's model. */

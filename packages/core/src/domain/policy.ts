@@ -14,6 +14,7 @@ export const STRATEGIES = [
   "lowest_usage",
 ] as const;
 
+/** One of {@link STRATEGIES}. */
 export type Strategy = (typeof STRATEGIES)[number];
 
 /** A group's routing policy with every field set: presets and overrides are already applied. Times in ms, 0 = off. */

@@ -18,4 +18,5 @@ export function draw(seed: number, stream: Stream, index = 0): number {
 /** Named random streams and their numbers; numbers are never reused. */
 export const STREAMS = { pick: 1, jitter: 2, tie: 3, probe: 4, ramp: 5 } as const;
 
+/** Name of a random stream. */
 export type Stream = keyof typeof STREAMS;

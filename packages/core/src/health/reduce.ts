@@ -33,6 +33,7 @@ export interface HealthState {
   readonly learned?: ReadonlyMap<string, number> | undefined;
 }
 
+/** Where every health service and router begins. */
 export const EMPTY_HEALTH_STATE: HealthState = { snapshot: EMPTY_HEALTH, windows: new Map() };
 
 /** A change of a bench, for logs, metrics and the activity list. */

@@ -17,16 +17,19 @@ export type Source =
   | { readonly kind: "base64"; readonly mediaType: string; readonly data: string }
   | { readonly kind: "text"; readonly text: string };
 
+/** Plain text. */
 export interface TextBlock extends Located {
   readonly kind: "text";
   readonly text: string;
 }
 
+/** A picture. */
 export interface ImageBlock extends Located {
   readonly kind: "image";
   readonly source: Source;
 }
 
+/** A file to read. */
 export interface DocumentBlock extends Located {
   readonly kind: "document";
   readonly source: Source;
@@ -36,6 +39,7 @@ export interface DocumentBlock extends Located {
   readonly cited: boolean;
 }
 
+/** Sound to hear. */
 export interface AudioBlock extends Located {
   readonly kind: "audio";
   readonly format: string;
@@ -61,6 +65,7 @@ export interface RedactedBlock extends Located {
   readonly format?: ThinkingFormat | undefined;
 }
 
+/** A call of a function, as the model made it. */
 export interface ToolCallBlock extends Located {
   readonly kind: "tool_call";
   readonly id: string;
@@ -71,6 +76,7 @@ export interface ToolCallBlock extends Located {
   readonly signature?: string | undefined;
 }
 
+/** What a called function gave. */
 export interface ToolResultBlock extends Located {
   readonly kind: "tool_result";
   /** Id of the call that it answers. */
@@ -113,6 +119,7 @@ export interface Tool extends Located {
   readonly strict: boolean | undefined;
 }
 
+/** Whether the model is to call a function, and which. */
 export type ToolChoice =
   | { readonly mode: "auto" | "required" | "none" }
   | { readonly mode: "tool"; readonly name: string };
@@ -122,6 +129,7 @@ export type AnswerFormat =
   | { readonly kind: "json" }
   | { readonly kind: "schema"; readonly schema: JsonObject; readonly name: string | undefined };
 
+/** How much to think, in words of any of the dialects. */
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
 /** How much the model is to think. All absent: as the model does by itself. */

@@ -81,6 +81,7 @@ export interface BodyFault {
   readonly param: string | null;
 }
 
+/** The facts of a body, or why it is none. */
 export type RequestFactsResult =
   | { readonly ok: true; readonly facts: BodyFacts }
   | { readonly ok: false; readonly fault: BodyFault };

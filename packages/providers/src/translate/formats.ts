@@ -21,6 +21,7 @@ import type { Wire } from "../families/family.ts";
 import type { BodyEndpoint } from "../request/facts.ts";
 import type { CallerFormat, ProviderFormat } from "./format.ts";
 
+/** The content type of server-sent events. */
 export const SSE_TYPE = "text/event-stream";
 
 /** What callers speak, where it can be translated. */
