@@ -28,6 +28,9 @@ describe("buf curl", () => {
 
   test("lists services and methods", async () => {
     const services = await curl("--list-services", server.url);
+    // Older tools, and the Python client, know only its first name.
+    const asBefore = await curl("--reflect-protocol", "grpc-v1alpha", "--list-services", server.url);
+    expect(asBefore).toBe(services);
     expect(services.trim().split("\n").toSorted()).toEqual([
       "grpc.health.v1.Health",
       "grpc.reflection.v1.ServerReflection",

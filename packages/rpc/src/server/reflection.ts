@@ -5,8 +5,17 @@ import {
   ServerReflection,
   type ServerReflectionRequest,
 } from "@switchyard/proto/grpc/reflection/v1/reflection";
+import {
+  ServerReflection as ServerReflectionAlpha,
+  type ServerReflectionRequest as ServerReflectionRequestAlpha,
+} from "@switchyard/proto/grpc/reflection/v1alpha/reflection";
 
-/** Serves `grpc.reflection.v1` for these services, so that `buf curl` and the like need no schema. */
+type Asked = ServerReflectionRequest | ServerReflectionRequestAlpha;
+
+/**
+ * Serves `grpc.reflection.v1` for these services, so that `buf curl` and the like need no schema, and the same under its
+ * first name `v1alpha`, which is all that the Python client and older tools ask for.
+ */
 export function reflectionRoutes(router: ConnectRouter, services: readonly DescService[]): void {
   const files = new Map<string, DescFile>();
   for (const service of services) collect(service.file, files);
@@ -14,7 +23,7 @@ export function reflectionRoutes(router: ConnectRouter, services: readonly DescS
   const find = (symbol: string): DescFile | undefined =>
     (registry.get(symbol) ?? registry.get(symbol.slice(0, Math.max(0, symbol.lastIndexOf(".")))))?.file;
 
-  const respond = ({ messageRequest: ask }: ServerReflectionRequest) => {
+  const respond = ({ messageRequest: ask }: Asked) => {
     switch (ask.case) {
       case "listServices":
         return listed(services);
@@ -44,13 +53,13 @@ export function reflectionRoutes(router: ConnectRouter, services: readonly DescS
     }
   };
 
-  router.service(ServerReflection, {
-    async *serverReflectionInfo(requests) {
-      for await (const request of requests) {
-        yield { validHost: request.host, originalRequest: request, messageResponse: respond(request) };
-      }
-    },
-  });
+  async function* answer<T extends Asked>(requests: AsyncIterable<T>) {
+    for await (const request of requests) {
+      yield { validHost: request.host, originalRequest: request, messageResponse: respond(request) };
+    }
+  }
+  router.service(ServerReflection, { serverReflectionInfo: (requests) => answer(requests) });
+  router.service(ServerReflectionAlpha, { serverReflectionInfo: (requests) => answer(requests) });
 }
 
 function listed(services: readonly DescService[]) {
