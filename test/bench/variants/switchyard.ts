@@ -15,8 +15,14 @@ let building: Promise<unknown> | undefined;
 const startTimeoutMs = 20_000;
 const READY = /^ready .*/m;
 
+/** What `pnpm build` makes, in a folder of the bench's own. */
+function bundleTo(dir: string): Promise<unknown> {
+  const output = Array.isArray(bundle.output) ? bundle.output[0] : bundle.output;
+  return build({ ...bundle, cwd: root, output: { ...output, dir } });
+}
+
 async function launch(around: Surroundings, command: string, name: string, config: string): Promise<Child> {
-  building ??= build({ ...bundle, cwd: root, output: { ...bundle.output, dir: built } });
+  building ??= bundleTo(built);
   await building;
   const file = join(around.folder, `${name}.json`);
   writeFileSync(file, config);
