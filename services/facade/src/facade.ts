@@ -205,7 +205,8 @@ class HttpFacade implements Facade, ExchangeHost {
       refuseTarget(route, method, path) ??
       refuseSizes(path, query, head.headers.length);
     if (cause === undefined) exchange.run(awaitsContinue);
-    else exchange.refuse(cause, awaitsContinue);
+    // Where one request is malformed, nobody knows where the next begins.
+    else exchange.refuse(cause, awaitsContinue || cause === MALFORMED);
   }
 
   #servePlain(source: RequestSource, writer: ResponseWriter, request: PlainRequest): void {
