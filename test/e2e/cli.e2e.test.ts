@@ -269,6 +269,13 @@ describe("switchyard on NATS", () => {
       expect((await dry.exited).code).toBe(0);
       expect(dry.stdout).toContain("groups[more]: added");
       expect(await modelsOf(node)).toEqual(["chat"]);
+      for (const listener of ["http", "ops"]) {
+        const elsewhere = await switchyard("apply", next, "--url", urlOf(node, listener));
+        expect((await elsewhere.exited).code).toBe(1);
+        expect(elsewhere.stderr).toMatch(
+          /^switchyard: no router to apply to: \S+ is no router's listen\.rpc \(/m,
+        );
+      }
       const applied = await switchyard("apply", next, "--url", urlOf(node, "rpc"));
       expect((await applied.exited).code).toBe(0);
       expect(applied.stdout).toContain("applied: revision 2 is in force");

@@ -72,7 +72,9 @@ export function readUnaryError(head: ResponseHead, body: Uint8Array): ConnectErr
   const fallback = new ConnectError(`HTTP ${head.status}`, code);
   if (head.fields.get("content-type")?.startsWith("application/json") !== true) return fallback;
   try {
-    return errorFromJsonBytes(body, metadataOf(head.fields), fallback);
+    const error = errorFromJsonBytes(body, metadataOf(head.fields), fallback);
+    // JSON of another shape: whoever answered does not speak this protocol.
+    return error.rawMessage === "" && error.details.length === 0 ? fallback : error;
   } catch {
     return fallback;
   }

@@ -10,6 +10,8 @@ import { readConfig } from "./read-config.ts";
 
 const KEY_VARIABLE = "SWITCHYARD_ADMIN_KEY";
 const WITHIN_MS = 15_000;
+/** All that is known of an answer by something else. */
+const NOT_RPC = /^HTTP \d+$/;
 
 /** Writes a config to a running cluster through a router's admin API, and prints what changed. */
 export async function apply({ file, url, dryRun }: ApplyCommand): Promise<number> {
@@ -60,6 +62,10 @@ function refused(error: unknown, urls: readonly string[]): CommandError {
   const { message, connectCode } = readFailure(error);
   const unreachable = connectCode === Code.Unavailable || connectCode === Code.DeadlineExceeded;
   if (unreachable) return new CommandError(`${urls.join(", ")}: ${message}`, { cause: error });
+  if (NOT_RPC.test(message)) {
+    const why = `${urls.join(", ")} is no router's listen.rpc (${message})`;
+    return new CommandError(`no router to apply to: ${why}`, { cause: error });
+  }
   const lines = message.split("\n");
   const [first = ""] = lines;
   return lines.length === 1
