@@ -27,7 +27,7 @@ test.each<[what: string, parts: Record<string, unknown>, path: string, words: st
     "belongs to bedrock",
   ],
   [
-    "an endpoint not served yet",
+    "an endpoint that is not served",
     provider({ family: "openrouter", endpoints: ["chat", "embeddings"] }),
     "providers[0].endpoints[1]",
     '"embeddings" is not served',

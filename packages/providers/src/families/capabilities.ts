@@ -12,7 +12,7 @@ export interface Capabilities extends EndpointReach {
   readonly claude: EndpointReach | undefined;
   /** Keeps responses, so that a later request may read or continue them (P8). */
   readonly storesResponses: boolean;
-  /** Endpoints that this program can send to the family today. The rest of the table is what the family will be asked for. */
+  /** Endpoints that can be sent to the family: those of its table, and what an account's `endpoints` may add to it. */
   readonly served: readonly Endpoint[];
 }
 
