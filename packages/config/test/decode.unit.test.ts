@@ -65,6 +65,14 @@ describe("the documented form", () => {
     ).toBe(2n ** 64n - 1n);
   });
 
+  test("what no integer of the type holds is told in the field's words, not the type's", () => {
+    const weight = (text: string) =>
+      read(`groups: [{name: g, deployments: [{provider: p, model: m, weight: ${text}}]}]`).faults;
+    const path = "groups[0].deployments[0].weight";
+    expect(weight("-1")).toEqual([{ path, message: "must not be negative" }]);
+    expect(weight("5000000000")).toEqual([{ path, message: "is too large" }]);
+  });
+
   test("free data of a key is kept as it is", () => {
     expect(
       read(

@@ -52,7 +52,9 @@ function decodeInteger(type: ScalarType, raw: unknown): Decoded {
 }
 
 function inRange(type: ScalarType, value: bigint, [low, high]: readonly [bigint, bigint]): Decoded {
-  if (value < low || value > high) return { wrong: `must be from ${low} to ${high}` };
+  // How wide the type is says nothing of what the field takes, which validation tells.
+  if (value < low) return { wrong: low === 0n ? "must not be negative" : "is too small" };
+  if (value > high) return { wrong: "is too large" };
   const is64 = type === ScalarType.INT64 || type === ScalarType.UINT64;
   return { value: is64 ? value : Number(value) };
 }

@@ -35,7 +35,7 @@ export const READING: readonly Row[] = [
     "not a 32-bit number",
     policy({ max_attempts: -1 }),
     "groups[0].policy.max_attempts",
-    "from 0 to 4294967295",
+    "must not be negative",
   ],
   [
     "not exact",
