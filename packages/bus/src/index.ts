@@ -1,14 +1,13 @@
-export {
-  type Bus,
-  type BusCounters,
-  type BusState,
-  BusUnavailableError,
-  type EventBus,
-  type KeyValue,
-  type KeyValueEntry,
-  type KeyValueListener,
-  type KeyValueOptions,
-  type Subscription,
+export type {
+  Bus,
+  BusCounters,
+  BusState,
+  EventBus,
+  KeyValue,
+  KeyValueEntry,
+  KeyValueListener,
+  KeyValueOptions,
+  Subscription,
 } from "./bus.ts";
 export { createMemoryBus, type MemoryBusOptions } from "./memory/memory-bus.ts";
 export { connectNatsBus } from "./nats/nats-bus.ts";

@@ -1,5 +1,4 @@
 export { decodeConfig } from "./decode/decode-config.ts";
-export { decodeMessage } from "./decode/decode-message.ts";
 export { durationMs, formatDuration, parseDuration } from "./decode/duration.ts";
 export { encodeConfig, encodeMessage } from "./decode/encode-config.ts";
 export { nearest } from "./decode/nearest.ts";
@@ -16,12 +15,10 @@ export { isUsable } from "./is-usable.ts";
 export { resolvePolicy } from "./presets/resolve-policy.ts";
 export { compileGroups } from "./snapshot/compile-groups.ts";
 export { compileSnapshot, type CompileOptions } from "./snapshot/compile-snapshot.ts";
-export { OPEN_KEY_NAME } from "./snapshot/compile-keys.ts";
 export { configHash, sha256Hex } from "./snapshot/config-hash.ts";
 export { keepsResponses, readProviders, type ProviderAccount } from "./snapshot/provider-account.ts";
 export {
   credentialReference,
-  describeReference,
   processSecrets,
   resolveSecret,
   type ResolvedSecret,

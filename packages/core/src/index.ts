@@ -40,19 +40,12 @@ export type {
   RefuseDecision,
 } from "./domain/decision.ts";
 export type { Deployment, DeploymentScopes, Price, RateLimits } from "./domain/deployment.ts";
-export {
-  ENDPOINTS,
-  isNativeEndpoint,
-  typeOfEndpoint,
-  type DeploymentType,
-  type Endpoint,
-} from "./domain/endpoint.ts";
+export { ENDPOINTS, type DeploymentType, type Endpoint } from "./domain/endpoint.ts";
 export {
   COUNTED_CLASSES,
   ERROR_CLASSES,
   MERIT_CLASSES,
   RETRYABLE_CLASSES,
-  verdictOf,
   type ErrorClass,
   type ErrorClassSet,
   type Verdict,
@@ -107,15 +100,7 @@ export {
   type Transition,
 } from "./health/reduce.ts";
 export { grantProbes, PROBE_LEASE_MS, PROBE_MAX_MS, wantsProbes } from "./health/probe.ts";
-export {
-  activeBenches,
-  applyBench,
-  benchByHand,
-  endPolicyBench,
-  mergeHealth,
-  pruneHealth,
-  unbenchByHand,
-} from "./health/snapshot.ts";
+export { activeBenches, mergeHealth } from "./health/snapshot.ts";
 export {
   LoadCounters,
   NOT_SERVED,
@@ -142,26 +127,19 @@ export { formatAttemptsHeader, MAX_HEADER_BYTES, type AttemptRow } from "./trace
 // Symbols below are for those who build the core's inputs: config, ledgers, and the tests of both.
 export { highestScore } from "./affinity/rendezvous.ts";
 export { deploymentScope, modelScope, providerScope, RAMP_STEP_MS } from "./domain/bench.ts";
-export { BYTES_PER_TOKEN, DEFAULT_OUTPUT_TOKENS } from "./domain/expected-tokens.ts";
 export {
   expectedFirstTokenMs,
-  HISTORY_SAMPLES,
   LATENCY_HALF_LIFE_MS,
   requestsThisMinute,
   tokensThisMinute,
 } from "./domain/load-readings.ts";
-export { directKey, groupOf } from "./domain/config-snapshot.ts";
-export { draw, STREAMS, type Stream } from "./domain/random.ts";
-export { LEASE_MS } from "./decide/answer.ts";
+export { directKey } from "./domain/config-snapshot.ts";
+export type { Stream } from "./domain/random.ts";
 export { MAX_HOPS } from "./decide/fallback.ts";
-export { MAX_WAIT_MS } from "./escalation/backoff.ts";
-export { MAX_RETRY_AFTER_MS } from "./escalation/next-step.ts";
-export { benchedUntil, benchesAtAll } from "./health/benched-until.ts";
+export { benchedUntil } from "./health/benched-until.ts";
 export { rampShare } from "./health/ramp.ts";
-export { CLEARED_MEMORY_MS } from "./health/snapshot.ts";
-export { MAX_WINDOW_FAILURES, type FailureWindow } from "./health/window.ts";
-export { HISTORY_MS, MAX_ACCOUNTS, MAX_REPORTERS } from "./load/ledger.ts";
+export type { FailureWindow } from "./health/window.ts";
+export { HISTORY_MS } from "./load/ledger.ts";
 export { MAX_LEASES, SETTLE_MS } from "./load/leases.ts";
 export { SKETCH_SAMPLES, TimeSketch, timeBucket } from "./load/time-sketch.ts";
 export { BUDGET_WINDOW_MS, budgetLevel } from "./load/retry-budget.ts";
-export { EXPLORE_EVERY } from "./strategies/measured.ts";

@@ -161,11 +161,6 @@ export class ChunkedDecoder {
   }
 }
 
-/** The line before a chunk of that many bytes; `\r\n` follows the chunk. */
-export function chunkHead(bytes: number): string {
-  return `${bytes.toString(16)}\r\n`;
-}
-
 /** What ends a chunked body. */
 export const lastChunk = "0\r\n\r\n";
 

@@ -1,8 +1,8 @@
-export { ChunkedDecoder, chunkHead, lastChunk } from "./chunked.ts";
+export { ChunkedDecoder, lastChunk } from "./chunked.ts";
 export { type ContentCoding, contentCodings, type DecoderOptions, openDecoder } from "./content-codings.ts";
-export { fieldName, Fields, isFieldValue, maxFields } from "./fields.ts";
+export { fieldName, Fields, isFieldValue } from "./fields.ts";
 export { type Flushable, flushThisTurn, type Part, writeParts } from "./flush.ts";
-export { contentLength, type Framing, framingOf, hasToken } from "./framing.ts";
+export { contentLength, type Framing } from "./framing.ts";
 export {
   maxHeadBytes,
   parseRequestHead,

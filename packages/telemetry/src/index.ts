@@ -1,4 +1,4 @@
-export { createLogger, LOG_LEVELS, SILENT } from "./logger.ts";
+export { createLogger, SILENT } from "./logger.ts";
 export type { LogFields, Logger, LogLevel } from "./logger.ts";
 export { Metrics } from "./metrics.ts";
 export type { GaugeSeries, Observer, Series } from "./metrics.ts";
