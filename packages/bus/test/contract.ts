@@ -207,6 +207,8 @@ export function describeBus(
         await comesTrue(() => watcher.current.length === 1);
         await store.put("c", bytes("1"));
         await store.put("b", bytes("2"));
+        // A store keeps the last value of a key: one that nobody has read may be gone.
+        await comesTrue(() => watcher.told.length === 4);
         await store.delete("c");
         await comesTrue(() => watcher.told.length === 5);
         expect(watcher.told).toEqual(["b=1", "current", "c=1", "b=2", "c deleted"]);
