@@ -1,7 +1,6 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { ConfigService } from "@switchyard/proto/admin/v1/config_service";
 import { Health } from "@switchyard/proto/grpc/health/v1/health";
-import { ServerReflection } from "@switchyard/proto/grpc/reflection/v1/reflection";
 import { HealthStateService } from "@switchyard/proto/health/v1/health_state_service";
 import { InferenceService } from "@switchyard/proto/inference/v1/inference_service";
 import { RoutingService } from "@switchyard/proto/routing/v1/routing_service";
@@ -34,9 +33,9 @@ export function recorded(clients: Clients, called: Set<string>): Clients {
     reflect:
       reflect === undefined
         ? undefined
-        : () => {
-            called.add(nameOf(ServerReflection.method.serverReflectionInfo));
-            return reflect();
+        : (service) => {
+            called.add(nameOf(service.method.serverReflectionInfo));
+            return reflect(service);
           },
   };
 }

@@ -4,6 +4,7 @@ import { createConnectTransport, createGrpcTransport, Http2SessionManager } from
 import { ConfigService } from "@switchyard/proto/admin/v1/config_service";
 import { Health } from "@switchyard/proto/grpc/health/v1/health";
 import { ServerReflection } from "@switchyard/proto/grpc/reflection/v1/reflection";
+import { ServerReflection as ServerReflectionAlpha } from "@switchyard/proto/grpc/reflection/v1alpha/reflection";
 import { HealthStateService } from "@switchyard/proto/health/v1/health_state_service";
 import { InferenceService } from "@switchyard/proto/inference/v1/inference_service";
 import { RoutingService } from "@switchyard/proto/routing/v1/routing_service";
@@ -11,8 +12,11 @@ import { createLeanClient, createStockClient } from "@switchyard/rpc";
 import type { ServiceImpl, StockClientOptions } from "@switchyard/rpc";
 import type { Services, Stage, StageOptions } from "./stage.ts";
 
+/** Reflection, under either of its names. */
+export type Reflection = typeof ServerReflection | typeof ServerReflectionAlpha;
+
 /** Names the services that a server offers, by its reflection. */
-export type Reflect = () => Promise<string[]>;
+export type Reflect = (service: Reflection) => Promise<string[]>;
 
 /** The product as its callers reach it. */
 export interface Clients extends Services {
@@ -71,8 +75,8 @@ function reflection(url: string, { protocol }: StockClientOptions, owner: Dispos
     protocol === "grpc"
       ? createGrpcTransport(base)
       : createConnectTransport({ ...base, httpVersion: "2" as const });
-  const client = createClient(ServerReflection, transport);
-  return async () => {
+  return async (service) => {
+    const client = createClient(service as typeof ServerReflection, transport);
     const names: string[] = [];
     async function* ask() {
       yield { messageRequest: { case: "listServices" as const, value: "" } };

@@ -34,6 +34,7 @@ describe("buf curl", () => {
     expect(services.trim().split("\n").toSorted()).toEqual([
       "grpc.health.v1.Health",
       "grpc.reflection.v1.ServerReflection",
+      "grpc.reflection.v1alpha.ServerReflection",
       InferenceService.typeName,
       RoutingService.typeName,
     ]);

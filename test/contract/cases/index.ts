@@ -8,7 +8,13 @@ import {
   watchBenchesContract,
 } from "./health-state.ts";
 import { inferContract } from "./inference.ts";
-import { checkContract, listContract, reflectionContract, watchContract } from "./platform.ts";
+import {
+  checkContract,
+  listContract,
+  reflectionAlphaContract,
+  reflectionContract,
+  watchContract,
+} from "./platform.ts";
 import { decideContract, explainContract, listGroupsContract } from "./routing.ts";
 
 /** One contract per RPC of the product. */
@@ -28,4 +34,5 @@ export const CONTRACTS: readonly MethodContract[] = [
   listContract,
   watchContract,
   reflectionContract,
+  reflectionAlphaContract,
 ];

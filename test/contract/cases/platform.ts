@@ -7,12 +7,14 @@ import {
 } from "@switchyard/proto/grpc/health/v1/health";
 import type { HealthCheckResponse } from "@switchyard/proto/grpc/health/v1/health";
 import { ServerReflection } from "@switchyard/proto/grpc/reflection/v1/reflection";
+import { ServerReflection as ServerReflectionAlpha } from "@switchyard/proto/grpc/reflection/v1alpha/reflection";
 import { CallContext, Code, readStream } from "@switchyard/rpc";
 import { expect } from "vitest";
 import { caught } from "../contract-case.ts";
 import type { MethodContract } from "../contract-case.ts";
 import { registrationsOf } from "../stage.ts";
 import type { Stage } from "../stage.ts";
+import type { Reflection } from "../transports.ts";
 import type { Clients } from "../transports.ts";
 
 const namesOf = ({ services }: Stage): string[] =>
@@ -90,17 +92,26 @@ export const watchContract: MethodContract = {
   ],
 };
 
-export const reflectionContract: MethodContract = {
-  method: ServerReflection.method.serverReflectionInfo,
-  cases: [
-    {
-      title: "lists the services",
-      on: "reflection",
-      run: async ({ reflect }, stage) => {
-        expect((await reflect?.())?.toSorted()).toEqual(
-          [...namesOf(stage), Health.typeName, ServerReflection.typeName].toSorted(),
-        );
+function contractOf(reflection: Reflection): MethodContract {
+  return {
+    method: reflection.method.serverReflectionInfo,
+    cases: [
+      {
+        title: "lists the services",
+        on: "reflection",
+        run: async ({ reflect }, stage) => {
+          const all = [
+            ...namesOf(stage),
+            Health.typeName,
+            ServerReflection.typeName,
+            ServerReflectionAlpha.typeName,
+          ];
+          expect((await reflect?.(reflection))?.toSorted()).toEqual(all.toSorted());
+        },
       },
-    },
-  ],
-};
+    ],
+  };
+}
+
+export const reflectionContract = contractOf(ServerReflection);
+export const reflectionAlphaContract = contractOf(ServerReflectionAlpha);

@@ -3,6 +3,7 @@ import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Se
 import type { Socket } from "node:net";
 import { Health } from "@switchyard/proto/grpc/health/v1/health";
 import { ServerReflection } from "@switchyard/proto/grpc/reflection/v1/reflection";
+import { ServerReflection as ServerReflectionAlpha } from "@switchyard/proto/grpc/reflection/v1alpha/reflection";
 import { HealthStatus } from "./health.ts";
 import { LeanConnection } from "./lean-connection.ts";
 import type { OnError } from "./lean-handler.ts";
@@ -182,7 +183,8 @@ class Listener implements RpcServer {
     onError: OnError,
   ): (request: NodeRequest, response: NodeResponse) => void {
     const stockRoutes = toStockRoutes(registrations, onError);
-    const described = [...registrations.map(({ service }) => service), ServerReflection];
+    const services = registrations.map(({ service }) => service);
+    const described = [...services, ServerReflection, ServerReflectionAlpha];
     const stock = createStockHandler(
       (router) => {
         stockRoutes(router);
