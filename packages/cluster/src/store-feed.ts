@@ -9,6 +9,7 @@ import { ConfigConflictError, FeedState, withoutRuntime } from "./config-feed.ts
 import type { AppliedConfig, WritableConfigFeed } from "./config-feed.ts";
 
 const KEY = "current";
+const PUT_BACK = "put back";
 /** A store that answers takes far less; one that is away must not hold up a start. */
 const SEED_AFTER_MS = 1_500;
 /** Routers that hold a higher revision put theirs back first; a file comes last (contracts.md section 5). */
@@ -98,6 +99,11 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
       );
       return;
     }
+    const known = this.#stored;
+    if (this.#options.writes && known !== undefined && applied.revision < known.applied.revision) {
+      this.#putBackOver(keyRevision, known.applied);
+      return;
+    }
     this.#accept(applied, keyRevision);
   }
 
@@ -114,7 +120,7 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
     if (this.#present || !this.#options.writes) return;
     const stored = this.#stored;
     if (stored !== undefined) {
-      this.#write(stored.applied, "put back", "the store lost the config; this router put its revision back");
+      this.#write(stored.applied, PUT_BACK, "the store lost the config; this router put its revision back");
       return;
     }
     this.#after(FILE_COMES_LAST_MS, () => {
@@ -129,13 +135,24 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
   }
 
   #write(applied: AppliedConfig, by: string, message: string): void {
+    const written = this.#options.store.create(KEY, this.#encode(applied, by));
+    this.#settle(written, applied, message);
+  }
+
+  /** The store was emptied and a file seeded it before this router was back: the highest revision is the cluster's. */
+  #putBackOver(keyRevision: number, applied: AppliedConfig): void {
+    const written = this.#options.store.update(KEY, this.#encode(applied, PUT_BACK), keyRevision);
+    this.#settle(written, applied, "the store held an older revision; this router put its own back");
+  }
+
+  #settle(written: Promise<number | undefined>, applied: AppliedConfig, message: string): void {
     const accept = (revision: number | undefined): void => {
       if (revision === undefined) return;
       this.#options.report("info", message);
       this.#accept(applied, revision);
     };
     // When the store is away, its watch tells again once it is back, and this is tried again then.
-    void this.#options.store.create(KEY, this.#encode(applied, by)).then(accept, () => undefined);
+    void written.then(accept, () => undefined);
   }
 
   #serveSeed(why: string): void {

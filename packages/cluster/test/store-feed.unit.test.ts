@@ -96,6 +96,21 @@ describe("createStoreFeed", () => {
     expect(applied?.config.groups[0]?.deployments[1]?.weight).toBe(3);
   });
 
+  it("the highest revision wins over a file that seeded an emptied store first", async () => {
+    const store = createMemoryBus().keyValue(BUCKETS.config);
+    const router = feed(store, TWO);
+    await router.ready(3_000);
+    await router.apply(configOf(THREE), "boss", undefined);
+    const seeded = createMemoryBus().keyValue(BUCKETS.config);
+    await feed(seeded, TWO).ready(3_000);
+    const older = (await seeded.get("current"))?.value;
+    // What the store lost comes back as the seed of a router that was quicker.
+    if (older !== undefined) await store.put("current", older);
+    const late = feed(store, undefined, false);
+    await eventually(() => expect(late.current()?.revision).toBe(2));
+    expect(router.current()?.config.groups[0]?.deployments[1]?.weight).toBe(3);
+  });
+
   it("refuses a stored config with faults and keeps the last good one (invariant 10)", async () => {
     const store = createMemoryBus().keyValue(BUCKETS.config);
     const faults: string[] = [];
