@@ -56,7 +56,7 @@ forEachForm("what follows a bench", { replicas: 2 }, (stage) => {
         for (const gateway of [scene, scene.via(1)]) {
           await gateway.ask({}, { signal: AbortSignal.timeout(300) }).catch(() => undefined);
         }
-        expect(scene.A.calls.length).toBe(2);
+        expect(scene.A.calls.length).toBeGreaterThanOrEqual(2);
       },
       { within: 8_000, every: 50 },
     );
@@ -90,7 +90,7 @@ forEachForm("what follows a bench", { replicas: 2 }, (stage) => {
     await eventually(
       async () => {
         await ask(scene, 1);
-        expect(scene.A.calls.length).toBe(2);
+        expect(scene.A.calls.length).toBeGreaterThanOrEqual(2);
       },
       { within: 5_000, every: 100 },
     );
