@@ -45,4 +45,5 @@ export {
   type ReadAnswer,
 } from "./translate/exchange.ts";
 export { planStored } from "./translate/stored-exchange.ts";
+export { SseFramer } from "./sse/framer.ts";
 export { ElsewhereFault, TranslationFault } from "./translate/fault.ts";

@@ -115,8 +115,16 @@ export function scripted(): Implementation {
           return sink.end();
       }
     },
+    chat: unserved,
+    streamChat: unserved,
+    embed: unserved,
   };
   return { routing, inference, seen };
+}
+
+/** For methods that no test of this package calls. */
+function unserved(): never {
+  throw failure("not_found", "not served", { status: 404 });
 }
 
 function refused(): ConnectError {

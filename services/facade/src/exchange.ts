@@ -14,7 +14,7 @@ import type { Face } from "./routes.ts";
 
 /** What all exchanges of a server share. */
 export interface ExchangeHost {
-  readonly inference: ServiceImpl<typeof InferenceService>;
+  readonly inference: Pick<ServiceImpl<typeof InferenceService>, "infer">;
   readonly admission: Admission;
   readonly maxBodyBytes: number;
   readonly logger: Logger;

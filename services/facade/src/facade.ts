@@ -27,7 +27,7 @@ import { faceOf, findNativeRoute, findRoute, type Route, splitTarget, suggestPat
 
 export interface FacadeOptions extends Partial<ServerLimits> {
   /** Where every request goes: the forwarder itself, or a client of it. */
-  readonly inference: ServiceImpl<typeof InferenceService>;
+  readonly inference: Pick<ServiceImpl<typeof InferenceService>, "infer">;
   /** Most bytes of one request body, compressed and decoded. */
   readonly maxBodyBytes: number;
   readonly logger: Logger;
@@ -68,7 +68,7 @@ export function createFacade(options: FacadeOptions): Facade {
 }
 
 class HttpFacade implements Facade, ExchangeHost {
-  readonly inference: ServiceImpl<typeof InferenceService>;
+  readonly inference: Pick<ServiceImpl<typeof InferenceService>, "infer">;
   readonly maxBodyBytes: number;
   readonly logger: Logger;
   readonly metrics: Metrics;

@@ -25,9 +25,11 @@ import type { RunDeps } from "./run-deps.ts";
 import { readSdkFacts } from "./sdk-headers.ts";
 import { findKept } from "./stored-request.ts";
 import { traceRefusal } from "./request-trace.ts";
+import type { Serve } from "./typed/inner-call.ts";
+import { createTypedMethods } from "./typed/typed-methods.ts";
 
 export interface Forwarder {
-  readonly inference: Pick<ServiceImpl<typeof InferenceService>, "infer">;
+  readonly inference: ServiceImpl<typeof InferenceService>;
   readiness(): Readiness;
   /** Publishes what is left to tell. Requests that still run are the server's to drain first. */
   close(): Promise<void>;
@@ -57,16 +59,15 @@ export function createForwarder(deps: ForwarderDeps): Forwarder {
     affinity.use(applied.config);
     reasons.use(applied.config);
   });
+  const serve: Serve = (request, sink, call) => {
+    try {
+      infer(run, request, sink, call);
+    } catch (error) {
+      refuseAtOnce(deps.router, error, sink, call, (told) => recordRefusal(run, request, told));
+    }
+  };
   return {
-    inference: {
-      infer: (request, sink, call) => {
-        try {
-          infer(run, request, sink, call);
-        } catch (error) {
-          refuseAtOnce(deps.router, error, sink, call, (told) => recordRefusal(run, request, told));
-        }
-      },
-    },
+    inference: { infer: serve, ...createTypedMethods(serve) },
     readiness: () => ({
       ready: revision !== undefined,
       detail: { bus: bus.state, revision: revision ?? 0, providers_not_ready: accounts.notReady().length },

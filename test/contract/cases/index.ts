@@ -16,6 +16,7 @@ import {
   watchContract,
 } from "./platform.ts";
 import { decideContract, explainContract, listGroupsContract } from "./routing.ts";
+import { chatContract, embedContract, streamChatContract } from "./typed.ts";
 
 /** One contract per RPC of the product. */
 export const CONTRACTS: readonly MethodContract[] = [
@@ -23,6 +24,9 @@ export const CONTRACTS: readonly MethodContract[] = [
   explainContract,
   listGroupsContract,
   inferContract,
+  chatContract,
+  streamChatContract,
+  embedContract,
   listBenchesContract,
   watchBenchesContract,
   benchContract,

@@ -47,6 +47,9 @@ const routing: ServiceImpl<typeof RoutingService> = {
   listGroups: () => create(ListGroupsResponseSchema),
 };
 const chunk = create(InferResponseSchema, { part: { case: "chunk", value: new Uint8Array(150) } });
+const unserved = (): never => {
+  throw new Error("not measured");
+};
 const inference: ServiceImpl<typeof InferenceService> = {
   infer(request, sink) {
     let left = request.path === "/100" ? 100 : 1;
@@ -58,6 +61,9 @@ const inference: ServiceImpl<typeof InferenceService> = {
     };
     more();
   },
+  chat: unserved,
+  streamChat: unserved,
+  embed: unserved,
 };
 const decide = create(DecideRequestSchema, {
   facts: { id: "r-1", path: "/v1/chat/completions", model: "chat", bodyBytes: 1000n },

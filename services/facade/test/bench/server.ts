@@ -13,7 +13,7 @@ const STREAM_HEAD = head(200, SSE);
 const STREAM_CHUNK = chunk(EVENT);
 
 /** Answers as a forwarder would, at once or an event a turn. */
-const inference: ServiceImpl<typeof InferenceService> = {
+const inference: Pick<ServiceImpl<typeof InferenceService>, "infer"> = {
   infer(request, sink) {
     if (request.query !== "stream") {
       sink.send(ANSWER_HEAD);

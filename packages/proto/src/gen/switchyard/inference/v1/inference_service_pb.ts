@@ -5,15 +5,18 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { TokenUsage } from "../../events/v1/events_pb.ts";
 import { file_switchyard_events_v1_events } from "../../events/v1/events_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { ChatChoice, ChatDelta, ChatParameters } from "./chat_pb.ts";
+import { file_switchyard_inference_v1_chat } from "./chat_pb.ts";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file switchyard/inference/v1/inference_service.proto.
  */
 export const file_switchyard_inference_v1_inference_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci9zd2l0Y2h5YXJkL2luZmVyZW5jZS92MS9pbmZlcmVuY2Vfc2VydmljZS5wcm90bxIXc3dpdGNoeWFyZC5pbmZlcmVuY2UudjEixAEKDEluZmVyUmVxdWVzdBIXCgZtZXRob2QYASABKAlCB7pIBHICGBASGQoEcGF0aBgCIAEoCUILukgIcgYYgBA6AS8SFwoFcXVlcnkYAyABKAlCCLpIBXIDGIBAEjsKB2hlYWRlcnMYBCADKAsyHy5zd2l0Y2h5YXJkLmluZmVyZW5jZS52MS5IZWFkZXJCCbpIBpIBAxCAAhIcCgpyZXF1ZXN0X2lkGAUgASgJQgi6SAVyAxiAARIMCgRib2R5GA8gASgMIjwKBkhlYWRlchIYCgRuYW1lGAEgASgJQgq6SAdyBRABGIACEhgKBXZhbHVlGAIgASgJQgm6SAZyBBiAgAQijAEKDUluZmVyUmVzcG9uc2USLQoEaGVhZBgBIAEoCzIdLnN3aXRjaHlhcmQuaW5mZXJlbmNlLnYxLkhlYWRIABIPCgVjaHVuaxgCIAEoDEgAEjMKB3RyYWlsZXIYAyABKAsyIC5zd2l0Y2h5YXJkLmluZmVyZW5jZS52MS5UcmFpbGVySABCBgoEcGFydCJICgRIZWFkEg4KBnN0YXR1cxgBIAEoDRIwCgdoZWFkZXJzGAIgAygLMh8uc3dpdGNoeWFyZC5pbmZlcmVuY2UudjEuSGVhZGVyIpABCgdUcmFpbGVyEhUKCGNvc3RfdXNkGAEgASgBSACIAQESLwoFdXNhZ2UYAiABKAsyIC5zd2l0Y2h5YXJkLmV2ZW50cy52MS5Ub2tlblVzYWdlEhIKCmRlcGxveW1lbnQYAyABKAkSDQoFZ3JvdXAYBCABKAkSDQoFbW9kZWwYBSABKAlCCwoJX2Nvc3RfdXNkMmwKEEluZmVyZW5jZVNlcnZpY2USWAoFSW5mZXISJS5zd2l0Y2h5YXJkLmluZmVyZW5jZS52MS5JbmZlclJlcXVlc3QaJi5zd2l0Y2h5YXJkLmluZmVyZW5jZS52MS5JbmZlclJlc3BvbnNlMAFiBnByb3RvMw", [file_buf_validate_validate, file_switchyard_events_v1_events]);
+  fileDesc("Ci9zd2l0Y2h5YXJkL2luZmVyZW5jZS92MS9pbmZlcmVuY2Vfc2VydmljZS5wcm90bxIXc3dpdGNoeWFyZC5pbmZlcmVuY2UudjEixAEKDEluZmVyUmVxdWVzdBIXCgZtZXRob2QYASABKAlCB7pIBHICGBASGQoEcGF0aBgCIAEoCUILukgIcgYYgBA6AS8SFwoFcXVlcnkYAyABKAlCCLpIBXIDGIBAEjsKB2hlYWRlcnMYBCADKAsyHy5zd2l0Y2h5YXJkLmluZmVyZW5jZS52MS5IZWFkZXJCCbpIBpIBAxCAAhIcCgpyZXF1ZXN0X2lkGAUgASgJQgi6SAVyAxiAARIMCgRib2R5GA8gASgMIjwKBkhlYWRlchIYCgRuYW1lGAEgASgJQgq6SAdyBRABGIACEhgKBXZhbHVlGAIgASgJQgm6SAZyBBiAgAQijAEKDUluZmVyUmVzcG9uc2USLQoEaGVhZBgBIAEoCzIdLnN3aXRjaHlhcmQuaW5mZXJlbmNlLnYxLkhlYWRIABIPCgVjaHVuaxgCIAEoDEgAEjMKB3RyYWlsZXIYAyABKAsyIC5zd2l0Y2h5YXJkLmluZmVyZW5jZS52MS5UcmFpbGVySABCBgoEcGFydCJICgRIZWFkEg4KBnN0YXR1cxgBIAEoDRIwCgdoZWFkZXJzGAIgAygLMh8uc3dpdGNoeWFyZC5pbmZlcmVuY2UudjEuSGVhZGVyIpABCgdUcmFpbGVyEhUKCGNvc3RfdXNkGAEgASgBSACIAQESLwoFdXNhZ2UYAiABKAsyIC5zd2l0Y2h5YXJkLmV2ZW50cy52MS5Ub2tlblVzYWdlEhIKCmRlcGxveW1lbnQYAyABKAkSDQoFZ3JvdXAYBCABKAkSDQoFbW9kZWwYBSABKAlCCwoJX2Nvc3RfdXNkIq0BCgtDaGF0UmVxdWVzdBJDCgpwYXJhbWV0ZXJzGAEgASgLMicuc3dpdGNoeWFyZC5pbmZlcmVuY2UudjEuQ2hhdFBhcmFtZXRlcnNCBrpIA8gBARIcCgpyZXF1ZXN0X2lkGAIgASgJQgi6SAVyAxiAARI7CgdoZWFkZXJzGAMgAygLMh8uc3dpdGNoeWFyZC5pbmZlcmVuY2UudjEuSGVhZGVyQgm6SAaSAQMQgAIikAIKDENoYXRSZXNwb25zZRIKCgJpZBgBIAEoCRINCgVtb2RlbBgCIAEoCRI0CgdjaG9pY2VzGAMgAygLMiMuc3dpdGNoeWFyZC5pbmZlcmVuY2UudjEuQ2hhdENob2ljZRIvCgV1c2FnZRgEIAEoCzIgLnN3aXRjaHlhcmQuZXZlbnRzLnYxLlRva2VuVXNhZ2USEgoKZGVwbG95bWVudBgFIAEoCRINCgVncm91cBgGIAEoCRI3CghhdHRlbXB0cxgHIAMoCzIlLnN3aXRjaHlhcmQuaW5mZXJlbmNlLnYxLkF0dGVtcHRFbnRyeRIVCghjb3N0X3VzZBgIIAEoAUgAiAEBQgsKCV9jb3N0X3VzZCJ9CgxBdHRlbXB0RW50cnkSEgoKZGVwbG95bWVudBgBIAEoCRIPCgdvdXRjb21lGAIgASgJEgoKAm1zGAMgASgEEhMKBnN0YXR1cxgEIAEoDUgAiAEBEhIKBWVycm9yGAUgASgJSAGIAQFCCQoHX3N0YXR1c0IICgZfZXJyb3IiswEKEVN0cmVhbUNoYXRSZXF1ZXN0EkMKCnBhcmFtZXRlcnMYASABKAsyJy5zd2l0Y2h5YXJkLmluZmVyZW5jZS52MS5DaGF0UGFyYW1ldGVyc0IGukgDyAEBEhwKCnJlcXVlc3RfaWQYAiABKAlCCLpIBXIDGIABEjsKB2hlYWRlcnMYAyADKAsyHy5zd2l0Y2h5YXJkLmluZmVyZW5jZS52MS5IZWFkZXJCCbpIBpIBAxCAAiK7AQoSU3RyZWFtQ2hhdFJlc3BvbnNlEjUKBXN0YXJ0GAEgASgLMiQuc3dpdGNoeWFyZC5pbmZlcmVuY2UudjEuU3RyZWFtU3RhcnRIABIzCgVkZWx0YRgCIAEoCzIiLnN3aXRjaHlhcmQuaW5mZXJlbmNlLnYxLkNoYXREZWx0YUgAEjEKA2VuZBgDIAEoCzIiLnN3aXRjaHlhcmQuaW5mZXJlbmNlLnYxLlN0cmVhbUVuZEgAQgYKBHBhcnQiYQoLU3RyZWFtU3RhcnQSCgoCaWQYASABKAkSDQoFbW9kZWwYAiABKAkSNwoIYXR0ZW1wdHMYAyADKAsyJS5zd2l0Y2h5YXJkLmluZmVyZW5jZS52MS5BdHRlbXB0RW50cnkikgEKCVN0cmVhbUVuZBIvCgV1c2FnZRgBIAEoCzIgLnN3aXRjaHlhcmQuZXZlbnRzLnYxLlRva2VuVXNhZ2USEgoKZGVwbG95bWVudBgCIAEoCRINCgVncm91cBgDIAEoCRIVCghjb3N0X3VzZBgEIAEoAUgAiAEBEg0KBW1vZGVsGAUgASgJQgsKCV9jb3N0X3VzZCKkAgoMRW1iZWRSZXF1ZXN0EhkKBW1vZGVsGAEgASgJQgq6SAdyBRABGIAgEhsKBWlucHV0GAIgAygJQgy6SAmSAQYIARCAgAQSJAoKZGltZW5zaW9ucxgDIAEoDUILukgIKgYYgIBAKAFIAIgBARIbCgR1c2VyGAQgASgJQgi6SAVyAxiAIEgBiAEBEhwKCnJlcXVlc3RfaWQYBSABKAlCCLpIBXIDGIABEjsKB2hlYWRlcnMYBiADKAsyHy5zd2l0Y2h5YXJkLmluZmVyZW5jZS52MS5IZWFkZXJCCbpIBpIBAxCAAhImCgVleHRyYRgPIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCDQoLX2RpbWVuc2lvbnNCBwoFX3VzZXIihwIKDUVtYmVkUmVzcG9uc2USDQoFbW9kZWwYASABKAkSNgoKZW1iZWRkaW5ncxgCIAMoCzIiLnN3aXRjaHlhcmQuaW5mZXJlbmNlLnYxLkVtYmVkZGluZxIvCgV1c2FnZRgDIAEoCzIgLnN3aXRjaHlhcmQuZXZlbnRzLnYxLlRva2VuVXNhZ2USEgoKZGVwbG95bWVudBgEIAEoCRINCgVncm91cBgFIAEoCRI3CghhdHRlbXB0cxgGIAMoCzIlLnN3aXRjaHlhcmQuaW5mZXJlbmNlLnYxLkF0dGVtcHRFbnRyeRIVCghjb3N0X3VzZBgHIAEoAUgAiAEBQgsKCV9jb3N0X3VzZCIqCglFbWJlZGRpbmcSDQoFaW5kZXgYASABKA0SDgoGdmFsdWVzGAIgAygCMoIDChBJbmZlcmVuY2VTZXJ2aWNlElgKBUluZmVyEiUuc3dpdGNoeWFyZC5pbmZlcmVuY2UudjEuSW5mZXJSZXF1ZXN0GiYuc3dpdGNoeWFyZC5pbmZlcmVuY2UudjEuSW5mZXJSZXNwb25zZTABElMKBENoYXQSJC5zd2l0Y2h5YXJkLmluZmVyZW5jZS52MS5DaGF0UmVxdWVzdBolLnN3aXRjaHlhcmQuaW5mZXJlbmNlLnYxLkNoYXRSZXNwb25zZRJnCgpTdHJlYW1DaGF0Eiouc3dpdGNoeWFyZC5pbmZlcmVuY2UudjEuU3RyZWFtQ2hhdFJlcXVlc3QaKy5zd2l0Y2h5YXJkLmluZmVyZW5jZS52MS5TdHJlYW1DaGF0UmVzcG9uc2UwARJWCgVFbWJlZBIlLnN3aXRjaHlhcmQuaW5mZXJlbmNlLnYxLkVtYmVkUmVxdWVzdBomLnN3aXRjaHlhcmQuaW5mZXJlbmNlLnYxLkVtYmVkUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct, file_switchyard_events_v1_events, file_switchyard_inference_v1_chat]);
 
 /**
  * InferRequest is one HTTP-shaped request.
@@ -222,6 +225,478 @@ export const TrailerSchema: GenMessage<Trailer> = /*@__PURE__*/
   messageDesc(file_switchyard_inference_v1_inference_service, 4);
 
 /**
+ * ChatRequest is a conversation to go on with.
+ *
+ * @generated from message switchyard.inference.v1.ChatRequest
+ */
+export type ChatRequest = Message<"switchyard.inference.v1.ChatRequest"> & {
+  /**
+   * What is asked.
+   *
+   * @generated from field: switchyard.inference.v1.ChatParameters parameters = 1;
+   */
+  parameters?: ChatParameters | undefined;
+
+  /**
+   * As of InferRequest.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+
+  /**
+   * As of InferRequest.
+   *
+   * @generated from field: repeated switchyard.inference.v1.Header headers = 3;
+   */
+  headers: Header[];
+};
+
+/**
+ * Describes the message switchyard.inference.v1.ChatRequest.
+ * Use `create(ChatRequestSchema)` to create a new message.
+ */
+export const ChatRequestSchema: GenMessage<ChatRequest> = /*@__PURE__*/
+  messageDesc(file_switchyard_inference_v1_inference_service, 5);
+
+/**
+ * ChatResponse is a whole answer.
+ *
+ * @generated from message switchyard.inference.v1.ChatResponse
+ */
+export type ChatResponse = Message<"switchyard.inference.v1.ChatResponse"> & {
+  /**
+   * The provider's id of the answer.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Model that the provider reported.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * The answers; one unless more were asked for.
+   *
+   * @generated from field: repeated switchyard.inference.v1.ChatChoice choices = 3;
+   */
+  choices: ChatChoice[];
+
+  /**
+   * Tokens; absent when the provider told none.
+   *
+   * @generated from field: switchyard.events.v1.TokenUsage usage = 4;
+   */
+  usage?: TokenUsage | undefined;
+
+  /**
+   * Deployment that served.
+   *
+   * @generated from field: string deployment = 5;
+   */
+  deployment: string;
+
+  /**
+   * Group that served.
+   *
+   * @generated from field: string group = 6;
+   */
+  group: string;
+
+  /**
+   * Every attempt, the one that served last.
+   *
+   * @generated from field: repeated switchyard.inference.v1.AttemptEntry attempts = 7;
+   */
+  attempts: AttemptEntry[];
+
+  /**
+   * USD; absent when the deployment has no price or the provider told no usage.
+   *
+   * @generated from field: optional double cost_usd = 8;
+   */
+  costUsd?: number | undefined;
+};
+
+/**
+ * Describes the message switchyard.inference.v1.ChatResponse.
+ * Use `create(ChatResponseSchema)` to create a new message.
+ */
+export const ChatResponseSchema: GenMessage<ChatResponse> = /*@__PURE__*/
+  messageDesc(file_switchyard_inference_v1_inference_service, 6);
+
+/**
+ * AttemptEntry is one attempt (H1).
+ *
+ * @generated from message switchyard.inference.v1.AttemptEntry
+ */
+export type AttemptEntry = Message<"switchyard.inference.v1.AttemptEntry"> & {
+  /**
+   * Deployment that was called.
+   *
+   * @generated from field: string deployment = 1;
+   */
+  deployment: string;
+
+  /**
+   * How it ended: `ok`, `retryable`, `benched` …
+   *
+   * @generated from field: string outcome = 2;
+   */
+  outcome: string;
+
+  /**
+   * How long it took.
+   *
+   * @generated from field: uint64 ms = 3;
+   */
+  ms: bigint;
+
+  /**
+   * HTTP status; absent when there was none.
+   *
+   * @generated from field: optional uint32 status = 4;
+   */
+  status?: number | undefined;
+
+  /**
+   * Class of the error; absent when it served.
+   *
+   * @generated from field: optional string error = 5;
+   */
+  error?: string | undefined;
+};
+
+/**
+ * Describes the message switchyard.inference.v1.AttemptEntry.
+ * Use `create(AttemptEntrySchema)` to create a new message.
+ */
+export const AttemptEntrySchema: GenMessage<AttemptEntry> = /*@__PURE__*/
+  messageDesc(file_switchyard_inference_v1_inference_service, 7);
+
+/**
+ * StreamChatRequest is a conversation to go on with piece by piece.
+ *
+ * @generated from message switchyard.inference.v1.StreamChatRequest
+ */
+export type StreamChatRequest = Message<"switchyard.inference.v1.StreamChatRequest"> & {
+  /**
+   * What is asked.
+   *
+   * @generated from field: switchyard.inference.v1.ChatParameters parameters = 1;
+   */
+  parameters?: ChatParameters | undefined;
+
+  /**
+   * As of InferRequest.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+
+  /**
+   * As of InferRequest.
+   *
+   * @generated from field: repeated switchyard.inference.v1.Header headers = 3;
+   */
+  headers: Header[];
+};
+
+/**
+ * Describes the message switchyard.inference.v1.StreamChatRequest.
+ * Use `create(StreamChatRequestSchema)` to create a new message.
+ */
+export const StreamChatRequestSchema: GenMessage<StreamChatRequest> = /*@__PURE__*/
+  messageDesc(file_switchyard_inference_v1_inference_service, 8);
+
+/**
+ * StreamChatResponse is one part of an answer.
+ *
+ * @generated from message switchyard.inference.v1.StreamChatResponse
+ */
+export type StreamChatResponse = Message<"switchyard.inference.v1.StreamChatResponse"> & {
+  /**
+   * The part.
+   *
+   * @generated from oneof switchyard.inference.v1.StreamChatResponse.part
+   */
+  part: {
+    /**
+     * First, once.
+     *
+     * @generated from field: switchyard.inference.v1.StreamStart start = 1;
+     */
+    value: StreamStart;
+    case: "start";
+  } | {
+    /**
+     * A piece of an answer.
+     *
+     * @generated from field: switchyard.inference.v1.ChatDelta delta = 2;
+     */
+    value: ChatDelta;
+    case: "delta";
+  } | {
+    /**
+     * Last, once.
+     *
+     * @generated from field: switchyard.inference.v1.StreamEnd end = 3;
+     */
+    value: StreamEnd;
+    case: "end";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message switchyard.inference.v1.StreamChatResponse.
+ * Use `create(StreamChatResponseSchema)` to create a new message.
+ */
+export const StreamChatResponseSchema: GenMessage<StreamChatResponse> = /*@__PURE__*/
+  messageDesc(file_switchyard_inference_v1_inference_service, 9);
+
+/**
+ * StreamStart is what is known when an answer begins.
+ *
+ * @generated from message switchyard.inference.v1.StreamStart
+ */
+export type StreamStart = Message<"switchyard.inference.v1.StreamStart"> & {
+  /**
+   * The provider's id of the answer.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Model that the provider reported.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * Every attempt, the one that serves last.
+   *
+   * @generated from field: repeated switchyard.inference.v1.AttemptEntry attempts = 3;
+   */
+  attempts: AttemptEntry[];
+};
+
+/**
+ * Describes the message switchyard.inference.v1.StreamStart.
+ * Use `create(StreamStartSchema)` to create a new message.
+ */
+export const StreamStartSchema: GenMessage<StreamStart> = /*@__PURE__*/
+  messageDesc(file_switchyard_inference_v1_inference_service, 10);
+
+/**
+ * StreamEnd is what is known at the end.
+ *
+ * @generated from message switchyard.inference.v1.StreamEnd
+ */
+export type StreamEnd = Message<"switchyard.inference.v1.StreamEnd"> & {
+  /**
+   * Tokens; absent when the provider told none.
+   *
+   * @generated from field: switchyard.events.v1.TokenUsage usage = 1;
+   */
+  usage?: TokenUsage | undefined;
+
+  /**
+   * Deployment that served.
+   *
+   * @generated from field: string deployment = 2;
+   */
+  deployment: string;
+
+  /**
+   * Group that served.
+   *
+   * @generated from field: string group = 3;
+   */
+  group: string;
+
+  /**
+   * USD; absent when the deployment has no price or the provider told no usage.
+   *
+   * @generated from field: optional double cost_usd = 4;
+   */
+  costUsd?: number | undefined;
+
+  /**
+   * Model that the provider reported.
+   *
+   * @generated from field: string model = 5;
+   */
+  model: string;
+};
+
+/**
+ * Describes the message switchyard.inference.v1.StreamEnd.
+ * Use `create(StreamEndSchema)` to create a new message.
+ */
+export const StreamEndSchema: GenMessage<StreamEnd> = /*@__PURE__*/
+  messageDesc(file_switchyard_inference_v1_inference_service, 11);
+
+/**
+ * EmbedRequest asks for vectors.
+ *
+ * @generated from message switchyard.inference.v1.EmbedRequest
+ */
+export type EmbedRequest = Message<"switchyard.inference.v1.EmbedRequest"> & {
+  /**
+   * Group or model, as in `model` of the HTTP API.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * The texts.
+   *
+   * @generated from field: repeated string input = 2;
+   */
+  input: string[];
+
+  /**
+   * Length of the vectors; the model's own when absent.
+   *
+   * @generated from field: optional uint32 dimensions = 3;
+   */
+  dimensions?: number | undefined;
+
+  /**
+   * The caller's own user.
+   *
+   * @generated from field: optional string user = 4;
+   */
+  user?: string | undefined;
+
+  /**
+   * As of InferRequest.
+   *
+   * @generated from field: string request_id = 5;
+   */
+  requestId: string;
+
+  /**
+   * As of InferRequest.
+   *
+   * @generated from field: repeated switchyard.inference.v1.Header headers = 6;
+   */
+  headers: Header[];
+
+  /**
+   * Further fields of the body as they are. A field that is named above wins over it.
+   *
+   * @generated from field: google.protobuf.Struct extra = 15;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message switchyard.inference.v1.EmbedRequest.
+ * Use `create(EmbedRequestSchema)` to create a new message.
+ */
+export const EmbedRequestSchema: GenMessage<EmbedRequest> = /*@__PURE__*/
+  messageDesc(file_switchyard_inference_v1_inference_service, 12);
+
+/**
+ * EmbedResponse is a vector for each text.
+ *
+ * @generated from message switchyard.inference.v1.EmbedResponse
+ */
+export type EmbedResponse = Message<"switchyard.inference.v1.EmbedResponse"> & {
+  /**
+   * Model that the provider reported.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * The vectors, in the texts' order.
+   *
+   * @generated from field: repeated switchyard.inference.v1.Embedding embeddings = 2;
+   */
+  embeddings: Embedding[];
+
+  /**
+   * Tokens; absent when the provider told none.
+   *
+   * @generated from field: switchyard.events.v1.TokenUsage usage = 3;
+   */
+  usage?: TokenUsage | undefined;
+
+  /**
+   * Deployment that served.
+   *
+   * @generated from field: string deployment = 4;
+   */
+  deployment: string;
+
+  /**
+   * Group that served.
+   *
+   * @generated from field: string group = 5;
+   */
+  group: string;
+
+  /**
+   * Every attempt, the one that served last.
+   *
+   * @generated from field: repeated switchyard.inference.v1.AttemptEntry attempts = 6;
+   */
+  attempts: AttemptEntry[];
+
+  /**
+   * USD; absent when the deployment has no price or the provider told no usage.
+   *
+   * @generated from field: optional double cost_usd = 7;
+   */
+  costUsd?: number | undefined;
+};
+
+/**
+ * Describes the message switchyard.inference.v1.EmbedResponse.
+ * Use `create(EmbedResponseSchema)` to create a new message.
+ */
+export const EmbedResponseSchema: GenMessage<EmbedResponse> = /*@__PURE__*/
+  messageDesc(file_switchyard_inference_v1_inference_service, 13);
+
+/**
+ * Embedding is one vector.
+ *
+ * @generated from message switchyard.inference.v1.Embedding
+ */
+export type Embedding = Message<"switchyard.inference.v1.Embedding"> & {
+  /**
+   * Number of the text, from 0.
+   *
+   * @generated from field: uint32 index = 1;
+   */
+  index: number;
+
+  /**
+   * The vector.
+   *
+   * @generated from field: repeated float values = 2;
+   */
+  values: number[];
+};
+
+/**
+ * Describes the message switchyard.inference.v1.Embedding.
+ * Use `create(EmbeddingSchema)` to create a new message.
+ */
+export const EmbeddingSchema: GenMessage<Embedding> = /*@__PURE__*/
+  messageDesc(file_switchyard_inference_v1_inference_service, 14);
+
+/**
  * InferenceService serves requests: it asks for decisions and makes the attempts.
  *
  * @generated from service switchyard.inference.v1.InferenceService
@@ -238,6 +713,37 @@ export const InferenceService: GenService<{
     methodKind: "server_streaming";
     input: typeof InferRequestSchema;
     output: typeof InferResponseSchema;
+  },
+  /**
+   * Chat answers a conversation in types instead of bytes; it is routed and tried again exactly as Infer. A provider's
+   * error is an RPC error too: ErrorInfo names the provider's own code, its `status` and the `attempts`.
+   *
+   * @generated from rpc switchyard.inference.v1.InferenceService.Chat
+   */
+  chat: {
+    methodKind: "unary";
+    input: typeof ChatRequestSchema;
+    output: typeof ChatResponseSchema;
+  },
+  /**
+   * StreamChat answers as Chat does, piece by piece: a start, deltas, an end. One that breaks ends with an RPC error.
+   *
+   * @generated from rpc switchyard.inference.v1.InferenceService.StreamChat
+   */
+  streamChat: {
+    methodKind: "server_streaming";
+    input: typeof StreamChatRequestSchema;
+    output: typeof StreamChatResponseSchema;
+  },
+  /**
+   * Embed turns texts into vectors; errors are as those of Chat.
+   *
+   * @generated from rpc switchyard.inference.v1.InferenceService.Embed
+   */
+  embed: {
+    methodKind: "unary";
+    input: typeof EmbedRequestSchema;
+    output: typeof EmbedResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_switchyard_inference_v1_inference_service, 0);
