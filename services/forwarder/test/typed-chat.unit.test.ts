@@ -1,5 +1,6 @@
-import { create } from "@bufbuild/protobuf";
-import { ChatParametersSchema, Role } from "@switchyard/proto/inference/v1/chat";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { ChatChoiceSchema, ChatParametersSchema, Role } from "@switchyard/proto/inference/v1/chat";
 import { EmbedRequestSchema } from "@switchyard/proto/inference/v1/inference_service";
 import { readFailure } from "@switchyard/rpc";
 import { describe, expect, it } from "vitest";
@@ -192,6 +193,14 @@ describe("an answer in types", () => {
     expect(readChoices({ choices: [{ message: { content } }] })[0]?.message?.content).toBe("ab");
   });
 
+  it("a number too large for JSON does not break the answer", () => {
+    const answer = JSON.parse('{"choices":[{"message":{"content":"x","odd":1e999}}]}') as JsonObject;
+    const [choice] = readChoices(answer);
+    if (choice === undefined) throw new Error("no choice");
+    const { message } = fromBinary(ChatChoiceSchema, toBinary(ChatChoiceSchema, choice));
+    expect(message).toMatchObject({ content: "x", extra: { odd: null } });
+  });
+
   it("what says nothing is no delta", () => {
     const opening = {
       choices: [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }],
@@ -229,10 +238,13 @@ describe("embeddings", () => {
     expect(readEmbeddings({ data }).map(({ values }) => values)).toEqual([[1], [2]]);
   });
 
-  it.each([{}, { data: [{ embedding: ["x"] }] }, { data: [{}] }, { data: [{ embedding: "AQI=" }] }])(
-    "%j is no list of vectors",
-    (answer) => {
-      expect(failureOf(() => readEmbeddings(answer)).code).toBe("upstream_invalid_response");
-    },
-  );
+  it.each([
+    {},
+    { data: [{ embedding: ["x"] }] },
+    { data: [{}] },
+    { data: [{ embedding: [1e39] }] },
+    { data: [{ embedding: "AQI=" }] },
+  ])("%j is no list of vectors", (answer) => {
+    expect(failureOf(() => readEmbeddings(answer)).code).toBe("upstream_invalid_response");
+  });
 });

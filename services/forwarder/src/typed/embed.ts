@@ -25,8 +25,13 @@ function vectorOf(value: JsonValue | undefined): number[] {
     if (bytes.length % 4 !== 0) throw unreadable("a vector is cut off");
     return Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4));
   }
-  if (!Array.isArray(value) || !value.every((one) => typeof one === "number")) {
-    throw unreadable("a vector holds something else than numbers");
+  if (!Array.isArray(value) || !value.every(isFloat)) {
+    throw unreadable("a vector holds something else than floats");
   }
   return value;
+}
+
+/** A larger number could not be written into the answer. */
+function isFloat(value: JsonValue): value is number {
+  return typeof value === "number" && Number.isFinite(Math.fround(value));
 }

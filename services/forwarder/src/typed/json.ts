@@ -40,10 +40,11 @@ export function present<T extends object>(fields: T): { [K in keyof T]?: Exclude
   };
 }
 
-/** All members but those. */
+/** All members but those, as a Struct can hold them: a number too large for JSON reads as infinite, and is none. */
 export function without(object: JsonObject, names: ReadonlySet<string>): JsonObject | undefined {
   const rest = Object.entries(object).filter(([name, value]) => !names.has(name) && value !== null);
-  return rest.length === 0 ? undefined : Object.fromEntries(rest);
+  if (rest.length === 0) return undefined;
+  return JSON.parse(JSON.stringify(Object.fromEntries(rest))) as JsonObject;
 }
 
 /** An answer that cannot be told in types. */
