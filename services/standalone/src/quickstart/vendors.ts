@@ -1,8 +1,10 @@
+import type { FamilyName } from "@switchyard/providers";
+
 /** A real provider that joins the quickstart when its usual environment variable is set. */
 export interface Vendor {
   /** Name of the provider in the config. */
   readonly name: string;
-  readonly family: "openai" | "azure_openai" | "openai_compatible";
+  readonly family: FamilyName;
   readonly variable: string;
   /** Left out: the family's own. */
   readonly baseUrl?: string;
@@ -27,6 +29,24 @@ export const VENDORS: readonly Vendor[] = [
     variable: "AZURE_OPENAI_API_KEY",
     baseUrlVariable: "AZURE_OPENAI_ENDPOINT",
     chat: { group: "gpt-5", model: "gpt-5", modelVariable: "AZURE_OPENAI_DEPLOYMENT" },
+  },
+  {
+    name: "anthropic",
+    family: "anthropic",
+    variable: "ANTHROPIC_API_KEY",
+    chat: { group: "claude-sonnet-4-6", model: "claude-sonnet-4-6" },
+  },
+  {
+    name: "gemini",
+    family: "gemini",
+    variable: "GEMINI_API_KEY",
+    chat: { group: "gemini-2.5-flash", model: "gemini-2.5-flash" },
+  },
+  {
+    name: "openrouter",
+    family: "openrouter",
+    variable: "OPENROUTER_API_KEY",
+    chat: { group: "gpt-5", model: "openai/gpt-5" },
   },
   {
     name: "groq",
