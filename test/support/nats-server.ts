@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "@switchyard/testkit";
 import { findNatsServer, installNatsServer } from "./nats-server-binary.ts";
 
 const startTimeoutMs = 10_000;
@@ -50,7 +51,7 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    running = await launch(binary, folder, options.port ?? -1, config);
+    running = await launch(binary, folder, options.port ?? (await freePort()), config);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;

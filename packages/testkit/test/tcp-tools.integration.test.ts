@@ -92,4 +92,10 @@ describe("freePort", () => {
     const port = await freePort();
     await expect(rawHttp(port, GET)).rejects.toMatchObject({ code: "ECONNREFUSED" });
   });
+
+  it("gives none twice, and none of those that outgoing connections take", async () => {
+    const ports = await Promise.all(Array.from({ length: 50 }, () => freePort()));
+    expect(new Set(ports).size).toBe(50);
+    for (const port of ports) expect(port).toBeLessThan(32_768);
+  });
 });
