@@ -2,9 +2,9 @@ import { decodeConfig } from "@switchyard/config";
 import { groupKey, hashKey } from "@switchyard/core";
 import { readRequestFacts } from "@switchyard/providers";
 import { describe, expect, it } from "vitest";
-import { AffinityReader } from "../src/affinity-reader.ts";
-import { AffinityReasons } from "../src/affinity-reasons.ts";
-import type { RequestAffinity } from "../src/affinity-reader.ts";
+import { AffinityReader } from "../src/request/affinity-reader.ts";
+import { AffinityReasons } from "../src/request/affinity-reasons.ts";
+import type { RequestAffinity } from "../src/request/affinity-reader.ts";
 
 function readerOf(...affinities: readonly object[]): AffinityReader {
   const groups = affinities.map((affinity, index) => ({

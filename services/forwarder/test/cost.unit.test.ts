@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { PriceSchema } from "@switchyard/proto/config/v1/config";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { costOf, formatCost } from "../src/cost.ts";
+import { costOf, formatCost } from "../src/report/cost.ts";
 import { attempt, EXHAUSTED } from "./fakes.ts";
 import { createStage, ERROR_500, OK } from "./stage.ts";
 

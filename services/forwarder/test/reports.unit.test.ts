@@ -4,7 +4,7 @@ import type { Outcome } from "@switchyard/core";
 import { ProviderReadinessSchema } from "@switchyard/proto/events/v1/events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Accounts } from "../src/accounts.ts";
-import { OutcomeReporter } from "../src/outcome-reporter.ts";
+import { OutcomeReporter } from "../src/report/outcome-reporter.ts";
 import { FakeLogger, Published } from "./fakes.ts";
 
 beforeEach(() => {

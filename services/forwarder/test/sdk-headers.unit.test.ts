@@ -1,6 +1,6 @@
 import { readFailure } from "@switchyard/rpc";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { readSdkFacts } from "../src/sdk-headers.ts";
+import { readSdkFacts } from "../src/request/sdk-headers.ts";
 import { attempt, EXHAUSTED, refuse } from "./fakes.ts";
 import { createStage, ERROR_500 } from "./stage.ts";
 

@@ -7,7 +7,7 @@ import type { ConnectError, Sink } from "@switchyard/rpc";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ChatStream } from "../src/typed/chat-stream.ts";
-import { chunkPart, headPart, trailerPart } from "../src/parts.ts";
+import { chunkPart, headPart, trailerPart } from "../src/reply/parts.ts";
 import { attempt, EXHAUSTED } from "./fakes.ts";
 import type { Script } from "./fakes.ts";
 import { createStage, DONE, ERROR_500, ERROR_EVENT, FINISH, OK, ROLE, token, USAGE } from "./stage.ts";

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { AttemptSchema } from "@switchyard/proto/routing/v1/routing_service";
 import { Metrics } from "@switchyard/telemetry";
 import { describe, expect, it } from "vitest";
-import { countUsage, usageEvent } from "../src/usage-record.ts";
+import { countUsage, usageEvent } from "../src/report/usage-record.ts";
 
 const order = create(AttemptSchema, { groupKey: "default/g", group: "g", deployment: "a/m" });
 const usage = { input: 11, output: 19, total: 30, cached: 4, reasoning: 0 };

@@ -5,7 +5,7 @@ import { StoredResponseSchema } from "@switchyard/proto/events/v1/events";
 import type { StoredResponse } from "@switchyard/proto/events/v1/events";
 import type { Attempt as AttemptOrder } from "@switchyard/proto/routing/v1/routing_service";
 import type { Logger } from "@switchyard/telemetry";
-import { describeFault } from "./describe-fault.ts";
+import { describeFault } from "../describe-fault.ts";
 
 /** OpenAI keeps responses this long; what it has forgotten need not be found. */
 const TTL_MS = 30 * 24 * 3_600_000;

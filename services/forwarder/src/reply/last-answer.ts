@@ -2,9 +2,9 @@ import { failure } from "@switchyard/rpc";
 import type { ConnectError } from "@switchyard/rpc";
 import type { BodyEndpoint } from "@switchyard/providers";
 import { callerAnswer } from "./answers.ts";
-import type { AttemptFailure } from "./attempt-failure.ts";
-import type { AttemptLog } from "./attempt-log.ts";
-import { headerOf } from "./bytes.ts";
+import type { AttemptFailure } from "../attempt/attempt-failure.ts";
+import type { AttemptLog } from "../report/attempt-log.ts";
+import { headerOf } from "../bytes.ts";
 import { statusOfClass } from "./class-status.ts";
 
 /** Metadata of a refusal that callers are not to try again. */

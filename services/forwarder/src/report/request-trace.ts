@@ -4,9 +4,9 @@ import type { BodyEndpoint } from "@switchyard/providers";
 import type { ErrorClass } from "@switchyard/core";
 import type { AttemptSpan, RequestSpan, Tracer } from "@switchyard/telemetry";
 import type { AttemptEnd, AttemptTrace } from "./attempt-scope.ts";
-import type { ServedFacts } from "./body.ts";
+import type { ServedFacts } from "../attempt/body.ts";
 import type { RequestRecord } from "./request-record.ts";
-import type { RunRequest } from "./run-request.ts";
+import type { RunRequest } from "../request/run-request.ts";
 
 /** E7: how the trace names the end of a request that no deployment served. */
 export const ALL_FAILED = "all_deployments_failed";

@@ -3,7 +3,7 @@ import type { BodyFacts, StoredCall } from "@switchyard/providers";
 import type { InferRequest } from "@switchyard/proto/inference/v1/inference_service";
 import { failure } from "@switchyard/rpc";
 import { endpointOf } from "./endpoints.ts";
-import { isModelsPath } from "./models.ts";
+import { isModelsPath } from "../reply/models.ts";
 import { readStoredCall } from "./stored-request.ts";
 
 /** What a request asks for. */

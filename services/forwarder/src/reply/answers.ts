@@ -1,6 +1,6 @@
 import { callerHeaders, dialectOf } from "@switchyard/providers";
 import type { BodyEndpoint } from "@switchyard/providers";
-import type { RealAnswer } from "./real-answer.ts";
+import type { RealAnswer } from "../attempt/real-answer.ts";
 
 const JSON_TYPE = "application/json";
 const STREAM_TYPE = "text/event-stream; charset=utf-8";

@@ -1,4 +1,4 @@
-import { headerOf } from "./bytes.ts";
+import { headerOf } from "../bytes.ts";
 
 /** Most tries that an SDK is believed to have made. */
 const MOST_RETRIES = 100;

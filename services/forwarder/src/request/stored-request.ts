@@ -3,9 +3,9 @@ import { KeptResponseSchema } from "@switchyard/proto/routing/v1/routing_service
 import type { KeptResponse } from "@switchyard/proto/routing/v1/routing_service";
 import type { StoredResponse } from "@switchyard/proto/events/v1/events";
 import type { BodyFacts, StoredCall } from "@switchyard/providers";
-import type { AttemptFailure } from "./attempt-failure.ts";
+import type { AttemptFailure } from "../attempt/attempt-failure.ts";
 import { FIND_MS, type KeptResponses } from "./kept-responses.ts";
-import { settle } from "./settle.ts";
+import { settle } from "../settle.ts";
 
 const PREFIX = "/v1/responses/";
 /** Ids go into the provider's path as they are, so they hold nothing that a path could be changed with. */

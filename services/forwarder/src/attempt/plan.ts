@@ -1,8 +1,8 @@
 import type { Attempt as AttemptOrder } from "@switchyard/proto/routing/v1/routing_service";
 import { originOf, planExchange, planStored } from "@switchyard/providers";
-import type { Account } from "./accounts.ts";
+import type { Account } from "../accounts.ts";
 import type { AttemptPlan } from "./attempt-plan.ts";
-import type { RunRequest } from "./run-request.ts";
+import type { RunRequest } from "../request/run-request.ts";
 
 /**
  * The exchange that a decision asks for. Throws `TranslationFault` for a request that can't be said to the provider (P2), `ElsewhereFault`

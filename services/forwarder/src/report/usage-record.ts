@@ -3,7 +3,7 @@ import { UsageEventSchema } from "@switchyard/proto/events/v1/events";
 import type { UsageEvent } from "@switchyard/proto/events/v1/events";
 import type { Attempt as AttemptOrder, DecideResponse } from "@switchyard/proto/routing/v1/routing_service";
 import type { Metrics } from "@switchyard/telemetry";
-import type { ServedFacts } from "./body.ts";
+import type { ServedFacts } from "../attempt/body.ts";
 import { usageToWire } from "./cost.ts";
 
 /** What an answer used, as ledgers hear of it; undefined where its provider told nothing. */

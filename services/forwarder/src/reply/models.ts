@@ -5,7 +5,7 @@ import type { InferRequest, InferResponse } from "@switchyard/proto/inference/v1
 import { failure, toConnectError } from "@switchyard/rpc";
 import type { Call, ServiceImpl, Sink } from "@switchyard/rpc";
 import { chunkPart, headPart } from "./parts.ts";
-import { settle } from "./settle.ts";
+import { settle } from "../settle.ts";
 
 const LIST = "/v1/models";
 const ONE = "/v1/models/";

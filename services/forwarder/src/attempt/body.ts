@@ -3,7 +3,7 @@ import type { ExchangeError, ExchangeHead } from "@switchyard/upstream";
 import type { AttemptClocks } from "./attempt-clocks.ts";
 import type { Answered, AttemptFailure } from "./attempt-failure.ts";
 import type { AttemptPlan } from "./attempt-plan.ts";
-import { concat } from "./bytes.ts";
+import { concat } from "../bytes.ts";
 
 /** How a response's body is taken in, by what its head says it is. Each ends the attempt once, through its host. */
 export interface Body {

@@ -3,18 +3,18 @@ import { ElsewhereFault, TranslationFault } from "@switchyard/providers";
 import type { Attempt as AttemptOrder } from "@switchyard/proto/routing/v1/routing_service";
 import { failure } from "@switchyard/rpc";
 import type { ExchangeHead, TokenSource } from "@switchyard/upstream";
-import type { Account } from "./accounts.ts";
-import { Attempt } from "./attempt.ts";
-import type { AttemptListener } from "./attempt.ts";
-import type { AttemptFailure } from "./attempt-failure.ts";
-import { AttemptScope, overtakenCall, servedCall, UNJUDGED } from "./attempt-scope.ts";
-import { servedHeaders } from "./answers.ts";
-import type { ServedFacts } from "./body.ts";
-import { planAttempt } from "./plan.ts";
+import type { Account } from "../accounts.ts";
+import { Attempt } from "../attempt/attempt.ts";
+import type { AttemptListener } from "../attempt/attempt.ts";
+import type { AttemptFailure } from "../attempt/attempt-failure.ts";
+import { AttemptScope, overtakenCall, servedCall, UNJUDGED } from "../report/attempt-scope.ts";
+import { servedHeaders } from "../reply/answers.ts";
+import type { ServedFacts } from "../attempt/body.ts";
+import { planAttempt } from "../attempt/plan.ts";
 import type { RunDeps } from "./run-deps.ts";
-import type { RunRequest } from "./run-request.ts";
-import { blameless } from "./stored-request.ts";
-import type { RequestTrace, TracedAttempt } from "./request-trace.ts";
+import type { RunRequest } from "../request/run-request.ts";
+import { blameless } from "../request/stored-request.ts";
+import type { RequestTrace, TracedAttempt } from "../report/request-trace.ts";
 
 /** An answer that commits: its head as the caller gets it, and what is known of one that is whole. */
 export interface ServedHead {

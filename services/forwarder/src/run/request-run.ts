@@ -11,16 +11,16 @@ import type {
 import type { ElsewhereFault, TranslationFault } from "@switchyard/providers";
 import { ConnectError } from "@switchyard/rpc";
 import type { Call, Sink } from "@switchyard/rpc";
-import type { AttemptFailure } from "./attempt-failure.ts";
-import type { ServedFacts } from "./body.ts";
+import type { AttemptFailure } from "../attempt/attempt-failure.ts";
+import type { ServedFacts } from "../attempt/body.ts";
 import { DecisionStep } from "./decision-step.ts";
 import type { DecisionListener } from "./decision-step.ts";
-import { describeFault } from "./describe-fault.ts";
-import { isCallersOwn, RequestTrace } from "./request-trace.ts";
+import { describeFault } from "../describe-fault.ts";
+import { isCallersOwn, RequestTrace } from "../report/request-trace.ts";
 import { Reply } from "./reply.ts";
 import type { ReplyHost, RunFacts } from "./reply.ts";
 import type { RunDeps } from "./run-deps.ts";
-import type { RunRequest } from "./run-request.ts";
+import type { RunRequest } from "../request/run-request.ts";
 import { RunningAttempt } from "./running-attempt.ts";
 import type { RunningListener, ServedHead } from "./running-attempt.ts";
 

@@ -2,7 +2,7 @@ import type { ErrorClass } from "@switchyard/core";
 import type { StreamReader } from "@switchyard/providers";
 import { recogniseError } from "@switchyard/providers";
 import type { ExchangeError, ExchangeHead } from "@switchyard/upstream";
-import { decodeText, headerOf } from "./bytes.ts";
+import { decodeText, headerOf } from "../bytes.ts";
 import type { RealAnswer } from "./real-answer.ts";
 import { Redactor } from "./redact.ts";
 

@@ -4,7 +4,7 @@ import { ListGroupsRequestSchema } from "@switchyard/proto/routing/v1/routing_se
 import type { RoutingService } from "@switchyard/proto/routing/v1/routing_service";
 import { readFailure, toConnectError } from "@switchyard/rpc";
 import type { Call, ServiceImpl, Sink } from "@switchyard/rpc";
-import { settle } from "./settle.ts";
+import { settle } from "../settle.ts";
 
 /** Routers answer from memory: one that takes this long hangs. */
 const ASK_MS = 10_000;

@@ -7,12 +7,12 @@ import type {
   RoutingService,
 } from "@switchyard/proto/routing/v1/routing_service";
 import type { Call, ServiceImpl } from "@switchyard/rpc";
-import { endpointToWire } from "./endpoints.ts";
-import type { LoadReporter } from "./load-reporter.ts";
-import type { OutcomeReporter } from "./outcome-reporter.ts";
-import type { RunRequest } from "./run-request.ts";
-import { settle } from "./settle.ts";
-import { keptToWire } from "./stored-request.ts";
+import { endpointToWire } from "../request/endpoints.ts";
+import type { LoadReporter } from "../report/load-reporter.ts";
+import type { OutcomeReporter } from "../report/outcome-reporter.ts";
+import type { RunRequest } from "../request/run-request.ts";
+import { settle } from "../settle.ts";
+import { keptToWire } from "../request/stored-request.ts";
 
 /** Routers answer from memory: one that takes this long hangs. */
 const DECIDE_MS = 10_000;

@@ -5,7 +5,7 @@ import type { Config } from "@switchyard/proto/config/v1/config";
 import type { AffinityHashes } from "@switchyard/proto/routing/v1/routing_service";
 import { readConversationText, readSessionKey } from "@switchyard/providers";
 import type { BodyFacts } from "@switchyard/providers";
-import { headerOf } from "./bytes.ts";
+import { headerOf } from "../bytes.ts";
 
 /** A request as affinity keys are read from it. */
 export interface AffinitySource {

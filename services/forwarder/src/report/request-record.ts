@@ -1,8 +1,8 @@
 import type { Attempt as AttemptOrder, DecideResponse } from "@switchyard/proto/routing/v1/routing_service";
 import type { Logger, Metrics } from "@switchyard/telemetry";
 import type { AttemptEntry, AttemptLog } from "./attempt-log.ts";
-import type { AffinityReasons } from "./affinity-reasons.ts";
-import type { RunRequest } from "./run-request.ts";
+import type { AffinityReasons } from "../request/affinity-reasons.ts";
+import type { RunRequest } from "../request/run-request.ts";
 
 export interface RecordDeps {
   readonly metrics: Metrics;
