@@ -34,6 +34,11 @@ export interface StreamReader {
   push(bytes: Uint8Array, out: Uint8Array[]): void;
   /** The body is over. Appends an event that only lacked its blank line, with it. */
   finish(out: Uint8Array[]): StreamVerdict;
+  /**
+   * What keeps the caller's connection alive while the provider is silent; undefined where the stream is over. Absent for streams that pass
+   * through: their bytes are the provider's alone (P1).
+   */
+  pulse?(): Uint8Array | undefined;
 }
 
 /** An error of the gateway's own, or of a provider that gave no answer, in words for the caller (H3). */

@@ -47,6 +47,11 @@ export class TranslatedStreamReader implements StreamReader {
     return this.done ? "complete" : "cut";
   }
 
+  pulse(): Uint8Array | undefined {
+    if (this.done || this.failure !== undefined) return undefined;
+    return encodeUtf8(this.#encoder.encode({ type: "ping" }));
+  }
+
   #take(event: AnswerEvent): void {
     if (this.done) return;
     if (event.type === "start") this.model ??= event.model;

@@ -1,8 +1,9 @@
-/** The clocks of one attempt: until a stream's first token, and over whatever else it is waiting for. */
+/** The clocks of one attempt: until a stream's first token, over whatever else it is waiting for, and beside a stream that may fall silent. */
 export class AttemptClocks {
   readonly #onFault: (error: unknown) => void;
   #firstToken: NodeJS.Timeout | undefined;
   #bound: NodeJS.Timeout | undefined;
+  #pulse: NodeJS.Timeout | undefined;
 
   /** `onFault`: what a clock's work threw; nobody above a timer could hear of it. */
   constructor(onFault: (error: unknown) => void) {
@@ -19,6 +20,11 @@ export class AttemptClocks {
     this.#bound = this.#after(ms, run);
   }
 
+  /** Runs again and again: one timer for a whole stream, however many chunks it has. */
+  startPulse(ms: number, run: () => void): void {
+    this.#pulse = setInterval(this.#guarded(run), ms);
+  }
+
   stopFirstToken(): void {
     clearTimeout(this.#firstToken);
   }
@@ -30,15 +36,20 @@ export class AttemptClocks {
   stop(): void {
     this.stopFirstToken();
     this.stopBound();
+    clearInterval(this.#pulse);
   }
 
   #after(ms: number, run: () => void): NodeJS.Timeout {
-    return setTimeout(() => {
+    return setTimeout(this.#guarded(run), ms);
+  }
+
+  #guarded(run: () => void): () => void {
+    return () => {
       try {
         run();
       } catch (error) {
         this.#onFault(error);
       }
-    }, ms);
+    };
   }
 }

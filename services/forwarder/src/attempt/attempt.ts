@@ -48,6 +48,7 @@ export class Attempt implements ExchangeHandler, BodyHost {
   #head: ExchangeHead | undefined;
   #body: Body | undefined;
   #serving = false;
+  #waits = false;
   #streams = false;
   #firstAt = 0;
   #over = false;
@@ -88,6 +89,7 @@ export class Attempt implements ExchangeHandler, BodyHost {
   }
 
   resume(): void {
+    this.#waits = false;
     this.#exchange?.resume();
   }
 
@@ -178,6 +180,10 @@ export class Attempt implements ExchangeHandler, BodyHost {
     return this.#serving;
   }
 
+  get waits(): boolean {
+    return this.#waits;
+  }
+
   serve(held: Held, facts: ServedFacts | undefined, keeps: readonly string[] | undefined): void {
     if (this.#serving || this.#over) return;
     this.#serving = true;
@@ -188,7 +194,9 @@ export class Attempt implements ExchangeHandler, BodyHost {
 
   forward(bytes: Uint8Array): void {
     if (bytes.length === 0 || this.#over) return;
-    if (!this.#listener.onBytes(bytes)) this.#exchange?.pause();
+    if (this.#listener.onBytes(bytes)) return;
+    this.#waits = true;
+    this.#exchange?.pause();
   }
 
   stop(): void {

@@ -27,6 +27,8 @@ export interface BodyHost {
   readonly head: ExchangeHead;
   /** Something has gone to the caller: nothing is sent twice (invariant 5). */
   readonly serving: boolean;
+  /** The caller is slow to read, and what is sent now would only wait. */
+  readonly waits: boolean;
   /** Begins to serve, with what was held; `keeps`: ids under which the provider keeps the answer (P8). */
   serve(held: Held, facts: ServedFacts | undefined, keeps: readonly string[] | undefined): void;
   forward(bytes: Uint8Array): void;

@@ -7,12 +7,18 @@ import { Held } from "./body.ts";
 /** E6: the gate holds no more than this, and no longer. */
 const GATE_BYTES = 64 * 1024;
 const GATE_MS = 30_000;
+/** A stream that is told in other words is silent for twice this at most: clients give up on silence (Claude Code after 300 s). */
+const PULSE_MS = 15_000;
+
+const NOTHING = new Uint8Array(0);
 
 /** The body of a stream: held until its first useful token, then passed on as it comes (E6). */
 export class StreamBody implements Body {
   readonly #host: BodyHost;
   readonly #reader: StreamReader;
   readonly #held = new Held();
+  /** Nothing has gone on since the last pulse. */
+  #quiet = false;
 
   constructor(host: BodyHost) {
     this.#host = host;
@@ -48,6 +54,7 @@ export class StreamBody implements Body {
 
   #pass(out: readonly Uint8Array[], committed: boolean): void {
     if (this.#host.serving) {
+      if (out.length > 0) this.#quiet = false;
       for (const bytes of out) this.#host.forward(bytes);
       return;
     }
@@ -57,7 +64,14 @@ export class StreamBody implements Body {
 
   #commit(): void {
     this.#host.clocks.stop();
+    if (this.#reader.pulse !== undefined) this.#host.clocks.startPulse(PULSE_MS, () => this.#pulse());
     this.#host.serve(this.#held, undefined, this.#reader.keeps);
+  }
+
+  /** Says that the stream lives, to its caller alone: no byte of the provider's, so its idle time-out runs on (E5). */
+  #pulse(): void {
+    if (this.#quiet && !this.#host.waits) this.#host.forward(this.#reader.pulse?.() ?? NOTHING);
+    this.#quiet = true;
   }
 
   #fault(): void {
