@@ -69,6 +69,19 @@ export function callerHeadersOf(
   return kept;
 }
 
+/** The betas that `anthropic-beta` names, over all its lines. */
+export function betasOf(headers: readonly string[]): readonly string[] {
+  const betas: string[] = [];
+  for (let place = 0; place + 1 < headers.length; place += 2) {
+    if ((headers[place] as string).toLowerCase() !== "anthropic-beta") continue;
+    for (const beta of (headers[place + 1] as string).split(",")) {
+      const name = beta.trim();
+      if (name !== "" && !betas.includes(name)) betas.push(name);
+    }
+  }
+  return betas;
+}
+
 function isSent(name: string): boolean {
   if (NOT_SENT.has(name)) return false;
   for (const prefix of NOT_SENT_PREFIXES) {

@@ -8,6 +8,7 @@ import { convertEmbeddings } from "../dialects/openai/embedding-format.ts";
 import { readResponsesAnswer } from "../dialects/responses/answer.ts";
 import { ResponsesStreamReader } from "../dialects/responses/responses-stream.ts";
 import type { TokenUsage } from "../dialects/usage.ts";
+import { betasOf } from "../families/request-headers.ts";
 import { type Family, FamilyError, type ProviderAccount, type ProviderRequest } from "../families/family.ts";
 import { type JsonObject, parseJson, printJson, type Json } from "../json/lossless.ts";
 import { encodeUtf8 } from "../json/text.ts";
@@ -174,7 +175,8 @@ function translated(
   // The facts were read from a valid document.
   const asked = parseJson(input.body) as JsonObject;
   const neutral = caller.readRequest(asked);
-  const body = provider.writeRequest(neutral, { family: family.name, model });
+  const betas = betasOf(input.callerHeaders);
+  const body = provider.writeRequest(neutral, { family: family.name, model, betas });
   const request = family.buildRequest({
     ...input,
     endpoint: wire,

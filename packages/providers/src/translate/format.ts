@@ -9,6 +9,8 @@ export interface Target {
   readonly family: FamilyName;
   /** The provider's name of the model. */
   readonly model: string;
+  /** What the caller's `anthropic-beta` names; an API that takes them in the body has them from here. Absent: none. */
+  readonly betas?: readonly string[];
 }
 
 /** Reads a provider's stream into events, wherever its chunks begin and end. */

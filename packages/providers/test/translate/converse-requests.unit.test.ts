@@ -280,3 +280,36 @@ describe("requests", () => {
     expect(faultOf("chat", "bedrock", fields).param).toBe(param);
   });
 });
+
+describe("anthropic-beta", () => {
+  const asked = (model: string, more: object = {}): unknown =>
+    sent(
+      planOf(
+        "messages",
+        "bedrock",
+        { model: "g", max_tokens: 9, messages: [HI], ...more },
+        {
+          model,
+          callerHeaders: [
+            "anthropic-beta",
+            "claude-code-20250219, context-1m-2025-08-07",
+            "Anthropic-Beta",
+            "interleaved-thinking-2025-05-14,context-1m-2025-08-07",
+          ],
+        },
+      ),
+    ).json["additionalModelRequestFields"];
+
+  it("P2: those that Bedrock knows go into the body, each once; it would refuse the others", () => {
+    expect(asked("us.anthropic.claude-opus-4-8")).toStrictEqual({
+      anthropic_beta: ["context-1m-2025-08-07", "interleaved-thinking-2025-05-14"],
+    });
+    expect(asked(CLAUDE)).toStrictEqual({ anthropic_beta: ["context-1m-2025-08-07"] });
+    expect(asked("amazon.nova-pro-v1:0")).toBeUndefined();
+  });
+
+  it("what the caller puts there itself stays", () => {
+    const own = { additionalModelRequestFields: { anthropic_beta: ["mine"] } };
+    expect(asked(CLAUDE, own)).toStrictEqual({ anthropic_beta: ["mine"] });
+  });
+});

@@ -7,6 +7,8 @@ export function anthropicErrorType(status: number): string {
   switch (status) {
     case 401:
       return "authentication_error";
+    case 402:
+      return "billing_error";
     case 403:
       return "permission_error";
     case 404:

@@ -3,6 +3,7 @@ import type { Block, JsonNumber, NeutralRequest, TextBlock, Tool, Turn } from ".
 import { invalidField, notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
 import type { Target } from "../../translate/format.ts";
+import { betasFor } from "./betas.ts";
 import { type Maker, makerOf, writeModelFields } from "./model-fields.ts";
 import { BlockWriter, cachePoint } from "./request-blocks.ts";
 
@@ -38,7 +39,12 @@ export function writeConverseRequest(request: NeutralRequest, target: Target): J
     }),
     toolConfig: tools.config,
     outputConfig: writeFormat(request),
-    additionalModelRequestFields: filled({ ...fields, ...tools.fields, ...added }),
+    additionalModelRequestFields: filled({
+      ...fields,
+      ...tools.fields,
+      anthropic_beta: betasFor(target.model, target.betas ?? []),
+      ...added,
+    }),
     // The API says that a stop sequence was met, Claude says which.
     additionalModelResponseFieldPaths:
       maker === "claude" && request.stop.length > 0 ? ["/stop_sequence"] : undefined,
