@@ -132,6 +132,70 @@ describe("answers", () => {
   });
 });
 
+describe("P2: what was held back", () => {
+  const ask = { model: "g", max_tokens: 9, messages: [HI] };
+  const safetyRatings = [{ category: "HARM_CATEGORY_HATE_SPEECH", probability: "HIGH" }];
+  const promptFeedback = { blockReason: "SAFETY", blockReasonMessage: "Reasons", safetyRatings };
+
+  it("a blocked prompt says why, in each dialect's own place", () => {
+    const body = { promptFeedback };
+    expect(answered(planOf("chat", "gemini", ask), body)["choices"]).toMatchObject([
+      {
+        message: { content: null, refusal: "Reasons", provider_specific: [{ promptFeedback }] },
+        finish_reason: "content_filter",
+        native_finish_reason: "SAFETY",
+      },
+    ]);
+    expect(answered(planOf("messages", "gemini", ask), body)).toMatchObject({
+      content: [],
+      stop_reason: "refusal",
+      stop_details: { type: "refusal", category: null, explanation: "Reasons" },
+      provider_specific: [{ promptFeedback }],
+    });
+    const streamed = runStream(planOf("messages", "gemini", { ...ask, stream: true }), [G(body)]);
+    expect(eventsOf(streamed.text).find(({ type }) => type === "message_delta")).toMatchObject({
+      delta: {
+        stop_reason: "refusal",
+        stop_details: { type: "refusal", category: null, explanation: "Reasons" },
+      },
+      provider_specific: [{ promptFeedback }],
+    });
+  });
+
+  it("a recitation is told from harm where the dialect has one word for both", () => {
+    const body = candidate([{ text: "Once" }], { finishReason: "RECITATION", safetyRatings });
+    const said = answered(planOf("messages", "gemini", ask), body);
+    expect(said).toMatchObject({
+      content: [{ type: "text", text: "Once" }],
+      stop_reason: "refusal",
+      provider_specific: [{ finishReason: "RECITATION", safetyRatings }],
+    });
+    expect(said).not.toHaveProperty("stop_details");
+    const fine = answered(planOf("messages", "gemini", ask), candidate([{ text: "a" }], STOP));
+    expect(fine).not.toHaveProperty("provider_specific");
+  });
+});
+
+it("P2: sources that a stream tells piece by piece all stay, those that grow are told once", () => {
+  const cite = (uri: string): object => ({ citationMetadata: { citations: [{ uri }] } });
+  const sources = (pieces: readonly object[]): unknown =>
+    eventsOf(
+      runStream(planOf("chat", "gemini", { model: "g", stream: true, messages: [HI] }), [
+        ...pieces.map((more) => G(candidate([{ text: "a" }], more))),
+        G(candidate([], STOP)),
+      ]).text,
+    ).flatMap((event) =>
+      (event["choices"] as { delta: { provider_specific?: unknown[] } }[]).flatMap(
+        ({ delta }) => delta.provider_specific ?? [],
+      ),
+    );
+  expect(sources([cite("a"), cite("b")])).toStrictEqual([cite("a"), cite("b")]);
+  const queries = (...webSearchQueries: string[]): object => ({ groundingMetadata: { webSearchQueries } });
+  expect(sources([queries("q"), queries("q", "r"), cite("a")])).toStrictEqual([
+    { ...queries("q", "r"), ...cite("a") },
+  ]);
+});
+
 describe("BH-26: signatures", () => {
   const first = { functionCall: { name: "f", args: { i: 1 } } };
   const second = { functionCall: { name: "f", args: { i: 2 } } };

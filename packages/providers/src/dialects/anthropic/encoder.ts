@@ -213,6 +213,10 @@ function stopFields(finish: Extract<AnswerEvent, { readonly type: "finish" }> | 
   return {
     stop_reason: REASONS[finish?.reason ?? "stop"],
     stop_sequence: finish?.reason === "stop_sequence" ? (finish.stopSequence ?? null) : null,
+    stop_details:
+      finish?.explanation === undefined
+        ? undefined
+        : { type: "refusal", category: null, explanation: finish.explanation },
   };
 }
 

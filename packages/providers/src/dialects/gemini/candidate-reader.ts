@@ -5,6 +5,7 @@ import {
   type Json,
   type JsonObject,
   numberOf,
+  objectOf,
   printJson,
 } from "../../json/lossless.ts";
 import { encodeUtf8 } from "../../json/text.ts";
@@ -36,6 +37,7 @@ export class CandidateReader {
   readonly #emit: EmitEvent;
   readonly #idOf: (choice: number, call: number) => string;
   readonly #ids = new Set<string>();
+  readonly #earlier: JsonObject[] = [];
   #others: JsonObject = {};
   #open: OpenCall | undefined;
   #calls = 0;
@@ -66,10 +68,7 @@ export class CandidateReader {
     }
     for (const key of OTHERS) {
       const value = candidate[key];
-      if (isJsonObject(value) && Object.keys(value).length > 0) {
-        const before = this.#others[key];
-        this.#others = { ...this.#others, [key]: { ...(isJsonObject(before) ? before : {}), ...value } };
-      }
+      if (isJsonObject(value) && Object.keys(value).length > 0) this.#keep(key, value);
     }
     this.#takeReason(candidate);
   }
@@ -79,12 +78,22 @@ export class CandidateReader {
     const choice = this.#choice;
     this.#closeCall();
     const reason = reasonOf(this.#native ?? "", this.#calls > 0);
-    if (reason === "refusal" && this.#safety !== undefined) {
-      this.#others = { ...this.#others, safetyRatings: this.#safety };
+    // No other dialect tells a recitation from harm.
+    if (reason === "refusal")
+      this.#others = { ...this.#others, finishReason: this.#native, safetyRatings: this.#safety };
+    for (const value of [...this.#earlier, this.#others]) {
+      if (Object.keys(value).length > 0) this.#emit({ type: "other", choice, value });
     }
-    if (Object.keys(this.#others).length > 0) this.#emit({ type: "other", choice, value: this.#others });
     const explanation = reason === "refusal" ? this.#message : undefined;
     this.#emit({ type: "finish", choice, reason, native: this.#native ?? "", explanation });
+  }
+
+  /** A stream tells all of it again and more, or, of some, only what is new: then what came before stays beside it. */
+  #keep(key: string, value: JsonObject): void {
+    const before = objectOf(this.#others[key]);
+    const told = growsFrom(before, value) ? { ...before, ...value } : value;
+    if (told === value) this.#earlier.push({ [key]: before });
+    this.#others = { ...this.#others, [key]: told };
   }
 
   #takeReason(candidate: JsonObject): void {
@@ -196,6 +205,19 @@ function reasonOf(native: string, called: boolean): FinishReason {
     default:
       return called ? "tool_calls" : "stop";
   }
+}
+
+/** Whether each list goes on with what it held before. */
+function growsFrom(before: JsonObject, value: JsonObject): boolean {
+  return Object.entries(before).every(([key, held]) => {
+    const list = value[key];
+    if (!isJsonList(held) || list === undefined) return true;
+    return isJsonList(list) && held.every((item, place) => isSame(item, list[place]));
+  });
+}
+
+function isSame(one: Json, other: Json | undefined): boolean {
+  return other !== undefined && printJson(one) === printJson(other);
 }
 
 /** `logprobsResult` as chat's list of tokens. */

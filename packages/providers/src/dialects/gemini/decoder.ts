@@ -29,7 +29,9 @@ class GenerateHandler implements SseHandler {
   readonly #candidates = new Map<number, CandidateReader>();
   #id: string;
   #started = false;
-  #blocked: { readonly native: string; readonly message: string | undefined } | undefined;
+  #blocked:
+    | { readonly native: string; readonly message: string | undefined; readonly feedback: JsonObject }
+    | undefined;
 
   constructor(emit: EmitEvent, context: AnswerContext) {
     this.#emit = emit;
@@ -73,7 +75,8 @@ class GenerateHandler implements SseHandler {
   end(): boolean {
     const candidates = [...this.#candidates.values()];
     if (candidates.length === 0 && this.#blocked !== undefined) {
-      const { native, message } = this.#blocked;
+      const { native, message, feedback } = this.#blocked;
+      this.#emit({ type: "other", choice: 0, value: { promptFeedback: feedback } });
       this.#emit({ type: "finish", choice: 0, reason: "refusal", native, explanation: message });
     } else if (candidates.length === 0 || !candidates.every(({ isDone }) => isDone)) return false;
     for (const candidate of candidates) candidate.finish();
@@ -92,10 +95,11 @@ class GenerateHandler implements SseHandler {
   }
 
   #takeFeedback(feedback: Json | undefined): void {
-    const native = isJsonObject(feedback) ? feedback["blockReason"] : undefined;
+    if (!isJsonObject(feedback)) return;
+    const native = feedback["blockReason"];
     if (typeof native !== "string" || native === "" || native === "BLOCK_REASON_UNSPECIFIED") return;
-    const message = isJsonObject(feedback) ? feedback["blockReasonMessage"] : undefined;
-    this.#blocked = { native, message: typeof message === "string" ? message : undefined };
+    const message = feedback["blockReasonMessage"];
+    this.#blocked = { native, message: typeof message === "string" ? message : undefined, feedback };
   }
 
   #candidateAt(index: number): CandidateReader | undefined {
