@@ -46,6 +46,11 @@ const authorization = (headers: readonly string[]): string | undefined =>
   headers[headers.indexOf("authorization") + 1];
 
 describe("signatures of requests to AWS", () => {
+  it("sign a body in pieces as the same body in one", async () => {
+    const pieces = { ...REQUEST, body: [BODY.subarray(0, 3), BODY.subarray(3)] };
+    expect(await signAws(pieces, SIGNING, NOW)).toEqual(await signAws(REQUEST, SIGNING, NOW));
+  });
+
   it("are as AWS computes them; paths are escaped once more", async () => {
     const headers = await signAws(REQUEST, SIGNING, NOW);
     const host = "bedrock-runtime.us-east-1.amazonaws.com";

@@ -1,4 +1,5 @@
 import type { Endpoint } from "@switchyard/core";
+import type { Pieces } from "../json/splice.ts";
 import type { FamilyName } from "./capabilities.ts";
 
 /** Where and as whom a provider is called. Never edited; a config change makes a new one. */
@@ -30,7 +31,7 @@ export interface ProviderRequestInput {
   /** The provider's name of the model. */
   readonly model: string;
   /** Final: already says `model` (see `rewriteBody`). */
-  readonly body: Uint8Array;
+  readonly body: Pieces;
   /** Of the caller's URL, without the question mark. */
   readonly query: string;
   /** Absent for accounts that need none. Goes into a header and nowhere else (P9, BH-37). */
@@ -69,7 +70,7 @@ export interface ProviderRequest {
   readonly path: string;
   /** Flat: name, value, …; all of them but host and framing. Holds the secret: not for logs. */
   readonly headers: readonly string[];
-  readonly body: Uint8Array;
+  readonly body: Pieces;
   /** Its sender signs it (SigV4) and adds what that gives to the headers. Absent: nothing is to be signed. */
   readonly signing?: AwsSigning | undefined;
 }

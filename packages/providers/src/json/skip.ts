@@ -1,3 +1,5 @@
+import { encodeUtf8, rangeEquals } from "./text.ts";
+
 /**
  * Walks over JSON values in UTF-8 bytes without building anything, and refuses exactly what
  * `JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))` refuses. It stands before routing, so any difference from a
@@ -159,14 +161,30 @@ function skipArray(bytes: Uint8Array, at: number, limit: number, depth: number):
   }
 }
 
+const ENCRYPTED = encodeUtf8('encrypted_content"');
+let encryptedSeen = false;
+
+/** Whether a nested object that was skipped since the last question has a key `encrypted_content`; found by the way, since nearly no body has it. */
+export function takeEncryptedSeen(): boolean {
+  const seen = encryptedSeen;
+  encryptedSeen = false;
+  return seen;
+}
+
+function noteKey(bytes: Uint8Array, start: number, end: number): void {
+  if (rangeEquals(bytes, start, end, ENCRYPTED)) encryptedSeen = true;
+}
+
 function skipObject(bytes: Uint8Array, at: number, limit: number, depth: number): number {
   if (depth > MAX_DEPTH) return BAD;
   let position = skipSpace(bytes, at, limit);
   if (bytes[position] === 0x7d) return position + 1;
   for (;;) {
     if (bytes[position] !== QUOTE) return BAD;
-    position = skipString(bytes, position + 1, limit);
+    const key = position + 1;
+    position = skipString(bytes, key, limit);
     if (position === BAD) return BAD;
+    if (position - key === ENCRYPTED.length) noteKey(bytes, key, position);
     position = skipSpace(bytes, position, limit);
     if (bytes[position] !== 0x3a) return BAD;
     position = skipValue(bytes, skipSpace(bytes, position + 1, limit), limit, depth);

@@ -1,5 +1,6 @@
 import type { Endpoint } from "@switchyard/core";
 import { KeySlots, readString, scanDocument, scanObject, valueStart } from "../json/scan.ts";
+import { takeEncryptedSeen } from "../json/skip.ts";
 import { decodeUtf8 } from "../json/text.ts";
 import {
   CONVERSATION,
@@ -71,6 +72,8 @@ export interface BodyFacts {
   readonly continues: readonly string[];
   /** Responses: the answer is to be kept, which goes without saying (P8). */
   readonly store: boolean;
+  /** It holds a key `encrypted_content`, somewhere below its own keys (BH-31). */
+  readonly encrypted: boolean;
   readonly layout: BodyLayout;
 }
 
@@ -104,6 +107,7 @@ const NOTHING: readonly string[] = [];
  * count_tokens), no input (embeddings), a model that is no string, a stream flag that is no boolean. The rest is the provider's to judge.
  */
 export function readRequestFacts(endpoint: BodyEndpoint, bytes: Uint8Array): RequestFactsResult {
+  takeEncryptedSeen();
   if (!scanDocument(bytes, REQUEST_KEYS, slots)) {
     return fault("invalid_json", "The request body is not a valid JSON object.", null);
   }
@@ -136,6 +140,7 @@ export function readRequestFacts(endpoint: BodyEndpoint, bytes: Uint8Array): Req
       encodingFormat: endpoint === "embeddings" ? readEncodingFormat(bytes) : undefined,
       continues: endpoint === "responses" ? readContinued(bytes) : NOTHING,
       store: endpoint === "responses" && firstByte(bytes, STORE) !== LETTER_F,
+      encrypted: takeEncryptedSeen(),
       layout: readLayout(bytes),
     },
   };

@@ -1,6 +1,6 @@
 import { walkObject } from "../json/scan.ts";
 import { skipSpace } from "../json/skip.ts";
-import { type Edit, splice } from "../json/splice.ts";
+import { type Edit, type Pieces, spliceInPieces } from "../json/splice.ts";
 import { encodeUtf8 } from "../json/text.ts";
 import type { BodyFacts } from "./facts.ts";
 import { MODEL, MODEL_IN_OTHER_CASE, REQUEST_KEYS, STREAM_OPTIONS, STREAM_OPTIONS_KEYS } from "./keys.ts";
@@ -11,6 +11,8 @@ export interface BodyRewrite {
   readonly model: string;
   /** Ask the provider for stream usage (P4). */
   readonly askUsage: boolean;
+  /** A body without a `model` stays without. Absent: it gets one. */
+  readonly addsNoModel?: boolean | undefined;
 }
 
 const INCLUDE_USAGE = encodeUtf8('{"include_usage":true}');
@@ -21,7 +23,7 @@ const TRUE = encodeUtf8("true");
  * else stays byte for byte (P1). Every occurrence of `model` changes, in any case, so that no provider's parser sees another model than
  * the one that was routed. Bytes that already say it all come back as they are.
  */
-export function rewriteBody(bytes: Uint8Array, facts: BodyFacts, rewrite: BodyRewrite): Uint8Array {
+export function rewriteBody(bytes: Uint8Array, facts: BodyFacts, rewrite: BodyRewrite): Pieces {
   const { layout } = facts;
   const askUsage = rewrite.askUsage && !(facts.usageAsked && !layout.streamOptionsRepeated);
   const setModel = facts.model !== rewrite.model || layout.modelRepeated;
@@ -30,7 +32,8 @@ export function rewriteBody(bytes: Uint8Array, facts: BodyFacts, rewrite: BodyRe
   const model = encodeUtf8(JSON.stringify(rewrite.model));
   const edits: Edit[] = [];
   const missing: string[] = [];
-  if (setModel && layout.model === undefined) missing.push(`"model":${JSON.stringify(rewrite.model)}`);
+  if (setModel && layout.model === undefined && rewrite.addsNoModel !== true)
+    missing.push(`"model":${JSON.stringify(rewrite.model)}`);
   if (askUsage && layout.streamOptions === undefined) missing.push('"stream_options":{"include_usage":true}');
   if (missing.length > 0) edits.push(insertMembers(bytes, layout.open, missing));
 
@@ -50,7 +53,7 @@ export function rewriteBody(bytes: Uint8Array, facts: BodyFacts, rewrite: BodyRe
     }
   }
   edits.sort((left, right) => left.start - right.start);
-  return splice(bytes, edits);
+  return spliceInPieces(bytes, edits);
 }
 
 function insertMembers(bytes: Uint8Array, open: number, members: readonly string[]): Edit {

@@ -12,6 +12,7 @@ export function factsOfStored(id: string, query: string, bodyBytes: number): Bod
     encodingFormat: undefined,
     continues: [id],
     store: false,
+    encrypted: false,
     layout: {
       open: 0,
       model: undefined,

@@ -11,6 +11,7 @@ import type { TokenUsage } from "../dialects/usage.ts";
 import { betasOf } from "../families/request-headers.ts";
 import { type Family, FamilyError, type ProviderAccount, type ProviderRequest } from "../families/family.ts";
 import { type JsonObject, parseJson, printJson, type Json } from "../json/lossless.ts";
+import type { Pieces } from "../json/splice.ts";
 import { encodeUtf8 } from "../json/text.ts";
 import type { AnswerEvent } from "../neutral/events.ts";
 import { type BodyFacts, readRequestFacts } from "../request/facts.ts";
@@ -109,11 +110,11 @@ function passThrough(input: ExchangeInput): ExchangePlan {
 }
 
 function markedAnswer(answer: ReadAnswer, { facts, origin }: ExchangeInput): ReadAnswer {
-  if (answer.kind !== "usable" || origin?.shared !== true || !holdsEncrypted(facts)) return answer;
+  if (answer.kind !== "usable" || origin?.shared !== true || !mayHoldEncrypted(facts)) return answer;
   return { ...answer, body: marked(answer.body, origin.own) };
 }
 
-function holdsEncrypted({ endpoint }: BodyFacts): boolean {
+function mayHoldEncrypted({ endpoint }: BodyFacts): boolean {
   return endpoint === "responses" || endpoint === "chat";
 }
 
@@ -125,7 +126,7 @@ function openOwnStream({ facts, origin }: ExchangeInput, stripUsage: boolean): S
 }
 
 /** P1, but for thinking that would brick a conversation whose earlier turns another vendor or account served. */
-function ownBody(input: ExchangeInput, askUsage: boolean): Uint8Array {
+function ownBody(input: ExchangeInput, askUsage: boolean): Pieces {
   const { facts, body, model } = input;
   const clean = cleanBody(input);
   if (clean === body) return rewriteBody(body, facts, { model, askUsage });
@@ -137,7 +138,7 @@ function cleanBody({ facts, body, origin }: ExchangeInput): Uint8Array {
   if (facts.endpoint === "messages" || facts.endpoint === "count_tokens") {
     return withoutUnsignedThinking(body, facts.layout.messages);
   }
-  if (origin === undefined || !holdsEncrypted(facts)) return body;
+  if (origin === undefined || !facts.encrypted || !mayHoldEncrypted(facts)) return body;
   const own = ownContents(body, origin.own, origin.shared);
   if (own.isElsewhere) throw new ElsewhereFault();
   return own.body;

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readConversationText } from "../../src/request/conversation.ts";
 import { type BodyEndpoint, type BodyFacts, readRequestFacts } from "../../src/request/facts.ts";
+import { joined } from "../../src/json/splice.ts";
 import { rewriteBody } from "../../src/request/rewrite.ts";
 import { readSessionKey } from "../../src/request/session.ts";
 
@@ -15,7 +16,7 @@ function factsOf(endpoint: BodyEndpoint, text: string): BodyFacts {
 }
 
 const rewritten = (text: string, model: string, askUsage = false): string =>
-  textOf(rewriteBody(bytesOf(text), factsOf("chat", text), { model, askUsage }));
+  textOf(joined(rewriteBody(bytesOf(text), factsOf("chat", text), { model, askUsage })));
 
 describe("readRequestFacts", () => {
   it("reads the facts of a chat request", () => {
@@ -69,6 +70,23 @@ describe("readRequestFacts", () => {
   });
 });
 
+describe("encrypted contents (BH-31)", () => {
+  it.each([
+    ['{"input":[{"type":"reasoning","encrypted_content":"x"}]}', true],
+    ['{"input":[{"a":{"b":[{"encrypted_content" : null}]}}]}', true],
+    ['{"input":"encrypted_content"}', false],
+    ['{"input":[{"text":"\\"encrypted_content\\":\\"x\\""}]}', false],
+    ['{"input":[{"encrypted_contenu":1,"crypted_content_x":2}]}', false],
+  ])("%s: %s", (text, expected) => {
+    expect(factsOf("responses", text).encrypted).toBe(expected);
+  });
+
+  it("says nothing of the request before", () => {
+    readRequestFacts("responses", bytesOf('{"input":[{"encrypted_content":"x"}'));
+    expect(factsOf("responses", '{"input":[{"a":1}]}').encrypted).toBe(false);
+  });
+});
+
 describe("rewriteBody", () => {
   it("P1: changes the model and not a byte beside it", () => {
     const text =
@@ -79,6 +97,17 @@ describe("rewriteBody", () => {
   it("hands back the same bytes when there is nothing to change", () => {
     const bytes = bytesOf('{"model":"g","messages":[]}');
     expect(rewriteBody(bytes, factsOf("chat", textOf(bytes)), { model: "g", askUsage: false })).toBe(bytes);
+  });
+
+  it("copies nothing of a large prompt, and says the same in pieces", () => {
+    const prompt = "x".repeat(100_000);
+    const bytes = bytesOf(`{"messages":["${prompt}"],"model":"g","stream":true}`);
+    const pieces = rewriteBody(bytes, factsOf("chat", textOf(bytes)), { model: "up", askUsage: true });
+    expect(textOf(joined(pieces))).toBe(
+      `{"stream_options":{"include_usage":true},"messages":["${prompt}"],"model":"up","stream":true}`,
+    );
+    const large = (pieces as readonly Uint8Array[]).filter(({ length }) => length > 1000);
+    expect(large.map(({ buffer }) => buffer)).toEqual([bytes.buffer]);
   });
 
   it("replaces every occurrence of the model, so that no parser sees another", () => {
@@ -96,9 +125,9 @@ describe("rewriteBody", () => {
     expect(rewritten('{"messages":[],"MODEL":"a"}', "z")).toBe('{"model":"z","messages":[],"MODEL":"z"}');
     expect(rewritten('{"model":null,"messages":[]}', "z")).toBe('{"model":"z","messages":[]}');
     const empty = bytesOf("{}");
-    expect(textOf(rewriteBody(empty, factsOf("responses", "{}"), { model: "z", askUsage: true }))).toBe(
-      '{"model":"z","stream_options":{"include_usage":true}}',
-    );
+    expect(
+      textOf(joined(rewriteBody(empty, factsOf("responses", "{}"), { model: "z", askUsage: true }))),
+    ).toBe('{"model":"z","stream_options":{"include_usage":true}}');
   });
 
   it.each([

@@ -3,6 +3,7 @@ import type { TokenUsage } from "../../src/dialects/usage.ts";
 import type { FamilyName } from "../../src/families/capabilities.ts";
 import type { ProviderAccount } from "../../src/families/family.ts";
 import { FAMILIES } from "../../src/families/index.ts";
+import { joined } from "../../src/json/splice.ts";
 import { type BodyEndpoint, readRequestFacts } from "../../src/request/facts.ts";
 import {
   type ExchangeInput,
@@ -51,7 +52,7 @@ export function planOf(
 
 /** What the provider gets, as text and parsed. */
 export function sent(plan: ExchangePlan): { readonly text: string; readonly json: Record<string, unknown> } {
-  const text = textOf(plan.request.body);
+  const text = textOf(joined(plan.request.body));
   return { text, json: JSON.parse(text) as Record<string, unknown> };
 }
 

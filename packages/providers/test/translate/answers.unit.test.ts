@@ -1,3 +1,4 @@
+import { joined } from "../../src/json/splice.ts";
 import { describe, expect, it } from "vitest";
 import { answered, eventsOf, planOf, runStream, type StreamRun } from "../support/exchange.ts";
 
@@ -205,7 +206,7 @@ describe("Anthropic's stream for a chat caller", () => {
       ...CHAT,
       messages: [...HI, { role: "assistant", content: "4", reasoning_details: details }, ...HI],
     });
-    expect(JSON.parse(new TextDecoder().decode(back.request.body))).toMatchObject({
+    expect(JSON.parse(new TextDecoder().decode(joined(back.request.body)))).toMatchObject({
       messages: [
         {},
         {

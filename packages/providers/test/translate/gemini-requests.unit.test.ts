@@ -1,3 +1,4 @@
+import { joined } from "../../src/json/splice.ts";
 import { describe, expect, it } from "vitest";
 import { textOf } from "../support/bytes.ts";
 import { answered, planOf, sent } from "../support/exchange.ts";
@@ -258,7 +259,7 @@ describe("addresses", () => {
     const body = '{"model":"g","messages":[],"new":1}';
     const plan = planOf("chat", "gemini", body, { account });
     expect(plan.request.path).toBe("/v1beta/openai/chat/completions");
-    expect(textOf(plan.request.body)).toBe(body.replace('"g"', '"m"'));
+    expect(textOf(joined(plan.request.body))).toBe(body.replace('"g"', '"m"'));
   });
 
   it.each([
@@ -282,7 +283,7 @@ describe("addresses", () => {
       expect(path).toContain(
         `/publishers/anthropic/models/claude-sonnet-4%401:${body.includes("true") ? "streamR" : "r"}awPredict`,
       );
-      return textOf(bytes);
+      return textOf(joined(bytes));
     };
     const version = '"anthropic_version":"vertex-2023-10-16"';
     expect(send('{ "model" : "g", "max_tokens":1.0 ,"messages":[],"x":1,"stream":true}')).toBe(

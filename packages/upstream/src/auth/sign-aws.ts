@@ -1,6 +1,6 @@
 import { createHash, createHmac, type Hash, type Hmac } from "node:crypto";
 import { SignatureV4 } from "@smithy/signature-v4";
-import type { ExchangeRequest } from "../types.ts";
+import type { ExchangeRequest, RequestBody } from "../types.ts";
 
 /** With what a request to AWS is signed. Holds the secret: not for logs. */
 export interface AwsSigning {
@@ -37,13 +37,19 @@ export async function signAws(request: Signable, signing: AwsSigning, now: numbe
       path: split < 0 ? request.path : request.path.slice(0, split),
       query: split < 0 ? {} : readQuery(request.path.slice(split + 1)),
       headers: { host: url.host, "content-type": "application/json" },
-      body: request.body ?? undefined,
+      body: wholeOf(request.body),
     },
     { signingDate: new Date(now) },
   );
   return Object.entries(signed.headers).flatMap(([name, value]) =>
     name === "host" || name === "content-type" ? [] : [name, value],
   );
+}
+
+/** The signer takes a list for a stream, and would leave it unsigned. */
+function wholeOf(body: RequestBody): Uint8Array | undefined {
+  if (body === null || body instanceof Uint8Array) return body ?? undefined;
+  return Buffer.concat(body);
 }
 
 function readQuery(query: string): Record<string, string[]> {

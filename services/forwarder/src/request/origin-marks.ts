@@ -12,8 +12,8 @@ export class OriginMarks {
   }
 
   /** The provider that the request's last encrypted contents come from; undefined where they are marked by none that is known. */
-  originOf({ endpoint }: BodyFacts, body: Uint8Array): string | undefined {
-    if (endpoint !== "responses" && endpoint !== "chat") return undefined;
+  originOf({ endpoint, encrypted }: BodyFacts, body: Uint8Array): string | undefined {
+    if (!encrypted || (endpoint !== "responses" && endpoint !== "chat")) return undefined;
     const last = readOrigins(body).at(-1);
     return last === undefined ? undefined : this.#providers.get(last);
   }

@@ -1,3 +1,4 @@
+import { joined } from "../../json/splice.ts";
 import { textEmbeddings } from "../../request/text-embeddings.ts";
 import type { Family } from "../family.ts";
 import { callerHeadersOf, requestHeaders } from "../request-headers.ts";
@@ -19,7 +20,7 @@ export const family: Family = {
       method: "POST",
       ...addressOf(input),
       headers: requestHeaders(callerHeadersOf(input), auth),
-      body: endpoint === "embeddings" ? textEmbeddings(body) : body,
+      body: endpoint === "embeddings" ? textEmbeddings(joined(body)) : body,
     };
   },
 };

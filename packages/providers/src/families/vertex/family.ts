@@ -1,3 +1,4 @@
+import { joined } from "../../json/splice.ts";
 import { vertexClaudeBody } from "../../request/vertex-claude.ts";
 import { isClaude } from "../capabilities.ts";
 import { type Family, FamilyError } from "../family.ts";
@@ -23,7 +24,7 @@ export const family: Family = {
       method: "POST",
       ...addressOf(input),
       headers: requestHeaders(callerHeadersOf(input, isMessages ? "anthropic-" : undefined), own),
-      body: isMessages ? vertexClaudeBody(body) : body,
+      body: isMessages ? vertexClaudeBody(joined(body)) : body,
     };
   },
 };
