@@ -1,3 +1,4 @@
+import { closedPrefix } from "../../json/closed-prefix.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonText } from "../../json/lossless.ts";
 import type { AnswerEvent, FinishReason } from "../../neutral/events.ts";
 import { type AnswerContext, AnswerFault, type StreamEncoder } from "../../translate/format.ts";
@@ -144,7 +145,9 @@ export function encodeMessage(events: readonly AnswerEvent[], context: AnswerCon
     else if (event.type === "other") others.push(event.value);
     else gather(gathered, event);
   }
-  for (const { block, json } of gathered.inputs.values()) block["input"] = readInput(json);
+  const isCut = finish?.reason === "length";
+  for (const { block, json } of gathered.inputs.values())
+    block["input"] = readInput(isCut ? closedPrefix(json) : json);
   return {
     ...head,
     content: gathered.blocks,
@@ -198,6 +201,7 @@ function sign(blocks: Gathered["blocks"], signature: string): void {
   else blocks.push({ type: "thinking", thinking: "", signature });
 }
 
+/** Arguments as an object. Of those that the bound on tokens cut off, what is whole stays, as clients keep it of a stream. */
 function readInput(json: string): JsonObject {
   if (json.trim() === "") return {};
   const input = parseJsonText(json);
