@@ -23,7 +23,7 @@ import type { PlainRequest } from "./plain-request.ts";
 import type { RequestSource, ResponseWriter } from "./ports.ts";
 import { type Refusal, refusal } from "./refusal.ts";
 import { type RequestHead, readRequestHead } from "./request-head.ts";
-import { faceOf, findNativeRoute, findRoute, type Route, splitTarget, suggestPath } from "./routes.ts";
+import { faceFor, findNativeRoute, findRoute, type Route, splitTarget, suggestPath } from "./routes.ts";
 
 export interface FacadeOptions extends Partial<ServerLimits> {
   /** Where every request goes: the forwarder itself, or a client of it. */
@@ -233,7 +233,7 @@ class HttpFacade implements Facade, ExchangeHost {
       bodyless,
       path,
       query,
-      face: route?.face ?? faceOf(path),
+      face: faceFor(route, path, head.headers),
       head,
       requestId: head.requestId ?? randomUUID(),
     });

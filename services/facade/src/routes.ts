@@ -1,3 +1,5 @@
+import type { Header } from "@switchyard/proto/inference/v1/inference_service";
+
 /** Whose shapes errors and error events take on a path; `responses` differs from `openai` only inside a stream. */
 export type Face = "openai" | "responses" | "anthropic";
 
@@ -42,6 +44,12 @@ export function findRoute(path: string): Route | undefined {
 export function findNativeRoute(path: string, nativePaths: readonly string[]): Route | undefined {
   if (!nativePaths.includes(path)) return undefined;
   return faceOf(path) === "anthropic" ? NATIVE_ANTHROPIC : NATIVE;
+}
+
+/** The shape of errors for one request. The list of models is both vendors', and clients of Anthropic's API say its version. */
+export function faceFor(route: Route | undefined, path: string, headers: readonly Header[]): Face {
+  if (route === MODELS && headers.some(({ name }) => name === "anthropic-version")) return "anthropic";
+  return route?.face ?? faceOf(path);
 }
 
 /** The shape of errors on a path that nobody serves. */

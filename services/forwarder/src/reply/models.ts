@@ -4,13 +4,14 @@ import { create } from "@bufbuild/protobuf";
 import type { InferRequest, InferResponse } from "@switchyard/proto/inference/v1/inference_service";
 import { failure, toConnectError } from "@switchyard/rpc";
 import type { Call, ServiceImpl, Sink } from "@switchyard/rpc";
+import { ANTHROPIC_MODELS, OPENAI_MODELS } from "./model-shapes.ts";
 import { chunkPart, headPart } from "./parts.ts";
 import { settle } from "../settle.ts";
 
 const LIST = "/v1/models";
 const ONE = "/v1/models/";
-/** Groups have no age of their own, and clients want a whole number. */
-const CREATED = 1_700_000_000;
+/** Clients of Anthropic's API say which version of it they speak. */
+const VERSION = "anthropic-version";
 /** Routers answer from memory: one that takes this long hangs. */
 const LIST_MS = 10_000;
 
@@ -19,7 +20,7 @@ export function isModelsPath(path: string): boolean {
   return path === LIST || path.startsWith(ONE);
 }
 
-/** Answers with the groups that the caller's key may call, in OpenAI's shape. */
+/** Answers with the groups that the caller's key may call, in the shape of Anthropic's API for its clients, else of OpenAI's. */
 export function serveModels(
   router: ServiceImpl<typeof RoutingService>,
   request: InferRequest,
@@ -36,7 +37,9 @@ export function serveModels(
   forget = settle(
     () => router.listGroups(create(ListGroupsRequestSchema), call),
     ({ groups }) => {
-      const body = request.path === LIST ? list(groups) : one(groups, nameIn(request.path));
+      const shape = request.headers.some(({ name }) => name === VERSION) ? ANTHROPIC_MODELS : OPENAI_MODELS;
+      const { path, query } = request;
+      const body = path === LIST ? shape.list(groups, query) : shape.one(find(groups, nameIn(path)));
       call.offCancel(onCancel);
       sink.send(headPart(200, ["content-type", "application/json"]));
       sink.send(chunkPart(new TextEncoder().encode(JSON.stringify(body))));
@@ -47,22 +50,12 @@ export function serveModels(
   );
 }
 
-function list(groups: readonly GroupSummary[]): object {
-  return { object: "list", data: groups.map(toModel) };
-}
-
-function one(groups: readonly GroupSummary[], name: string): object {
+function find(groups: readonly GroupSummary[], name: string): GroupSummary {
   const group = groups.find((candidate) => candidate.name === name);
-  if (group === undefined) {
-    throw failure("not_found", `the model '${name}' does not exist or this key may not call it`, {
-      status: 404,
-    });
-  }
-  return toModel(group);
-}
-
-function toModel(group: GroupSummary): object {
-  return { id: group.name, object: "model", created: CREATED, owned_by: group.project };
+  if (group !== undefined) return group;
+  throw failure("not_found", `the model '${name}' does not exist or this key may not call it`, {
+    status: 404,
+  });
 }
 
 function nameIn(path: string): string {
