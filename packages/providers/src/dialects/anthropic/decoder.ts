@@ -23,6 +23,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   tool_use: "tool_calls",
   refusal: "refusal",
   pause_turn: "pause",
+  compaction: "pause",
 };
 
 /** Tells an answer that does not stream. */
@@ -35,7 +36,7 @@ export function decodeMessage(body: Json, emit: EmitEvent): void {
     handler.take({ type: "content_block_start", index, content_block: block });
     handler.take({ type: "content_block_stop", index });
   }
-  handler.take({ type: "message_delta", delta: body });
+  handler.take({ type: "message_delta", delta: body, context_management: body["context_management"] });
   handler.take({ type: "message_stop" });
 }
 
@@ -60,6 +61,7 @@ class MessageHandler implements SseHandler {
   #started = false;
   #usageAtStart: Json | undefined;
   #usageAtEnd: Json | undefined;
+  #container: Json | undefined;
   #calls = 0;
 
   constructor(emit: EmitEvent) {
@@ -102,7 +104,7 @@ class MessageHandler implements SseHandler {
       case "message_delta":
         if (data["usage"] !== undefined) this.#usageAtEnd = data["usage"];
         this.#tellUsage();
-        this.#takeEnd(objectOf(data["delta"]));
+        this.#takeEnd(objectOf(data["delta"]), data["context_management"]);
         return;
       case "message_stop":
         this.#emit({ type: "end" });
@@ -118,6 +120,7 @@ class MessageHandler implements SseHandler {
     const message = objectOf(value);
     this.#emit({ type: "start", id: textOf(message["id"]), model: textOf(message["model"]) });
     this.#usageAtStart = message["usage"];
+    this.#container = message["container"];
     this.#tellUsage();
   }
 
@@ -201,13 +204,14 @@ class MessageHandler implements SseHandler {
         input: input === "" ? block["input"] : (parseJsonText(input) ?? input),
         deltas: deltas.length > 0 ? deltas : undefined,
       };
-      this.#emit({ type: "other", choice: 0, value });
+      this.#other(value);
     }
   }
 
-  #takeEnd(delta: JsonObject): void {
+  #takeEnd(delta: JsonObject, edited: Json | undefined): void {
     const native = textOf(delta["stop_reason"]);
     if (native === undefined) return;
+    this.#tellBeside(delta, edited);
     this.#emit({
       type: "finish",
       choice: 0,
@@ -216,6 +220,16 @@ class MessageHandler implements SseHandler {
       stopSequence: textOf(delta["stop_sequence"]),
       explanation: textOf(objectOf(delta["stop_details"])["explanation"]),
     });
+  }
+
+  /** What no other dialect has a place for: where tools ran, what was edited out of the context, why it was refused. */
+  #tellBeside(delta: JsonObject, edited: Json | undefined): void {
+    const { container = this.#container, stop_details: details } = delta;
+    if (isJsonObject(container)) this.#other({ type: "container", container });
+    const edits = objectOf(edited)["applied_edits"];
+    if (isJsonList(edits) && edits.length > 0)
+      this.#other({ type: "context_management", context_management: edited });
+    if (isJsonObject(details)) this.#other({ type: "stop_details", stop_details: details });
   }
 
   #text(text: string | undefined): void {
@@ -231,7 +245,11 @@ class MessageHandler implements SseHandler {
   }
 
   #cite(citation: Json): void {
-    this.#emit({ type: "other", choice: 0, value: { type: "citation", citation } });
+    this.#other({ type: "citation", citation });
+  }
+
+  #other(value: Json): void {
+    this.#emit({ type: "other", choice: 0, value });
   }
 }
 

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { answered, eventsOf, planOf, runStream } from "../support/exchange.ts";
+
+const CHAT = { model: "g", messages: [{ role: "user", content: "hi" }] };
+const MESSAGE = {
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "claude",
+  content: [{ type: "text", text: "x" }],
+  stop_reason: "end_turn",
+  stop_sequence: null,
+};
+const AE = (type: string, fields: object = {}): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+
+const chatChoice = (message: object): Record<string, unknown> => {
+  const [choice] = answered(planOf("chat", "anthropic", CHAT), message)["choices"] as Record<
+    string,
+    unknown
+  >[];
+  return choice ?? {};
+};
+
+describe("what stands beside the content", () => {
+  const container = { id: "container_1", expires_at: "2026-01-01T00:00:00Z" };
+  const details = { type: "refusal", category: "cyber", explanation: "Not this." };
+  const edited = { applied_edits: [{ type: "clear_tool_uses_20250919", cleared_input_tokens: 9 }] };
+  const told = [
+    { type: "container", container },
+    { type: "context_management", context_management: edited },
+    { type: "stop_details", stop_details: details },
+  ];
+
+  it("P2: container, edits and the details of a refusal go on, whole", () => {
+    const choice = chatChoice({
+      ...MESSAGE,
+      container,
+      context_management: edited,
+      stop_reason: "refusal",
+      stop_details: details,
+    });
+    expect(choice).toMatchObject({
+      finish_reason: "content_filter",
+      message: { refusal: "Not this.", provider_specific: told },
+    });
+  });
+
+  it("P2: and in a stream, once", () => {
+    const { text } = runStream(planOf("chat", "anthropic", { ...CHAT, stream: true }), [
+      AE("message_start", { message: { ...MESSAGE, content: [], container } }),
+      AE("message_delta", { delta: { stop_reason: null }, usage: { output_tokens: 1 } }),
+      AE("message_delta", {
+        delta: { stop_reason: "refusal", stop_details: details },
+        context_management: edited,
+      }),
+      AE("message_stop"),
+    ]);
+    const others = eventsOf(text).flatMap((chunk) => {
+      const [choice] = chunk["choices"] as { delta: { provider_specific?: unknown[] } }[];
+      return choice?.delta.provider_specific ?? [];
+    });
+    expect(others).toStrictEqual(told);
+  });
+
+  it("nothing is told of what says nothing", () => {
+    const choice = chatChoice({
+      ...MESSAGE,
+      container: null,
+      stop_details: null,
+      context_management: { applied_edits: [] },
+    });
+    expect(choice["message"]).not.toHaveProperty("provider_specific");
+  });
+});
