@@ -1,0 +1,110 @@
+import type { Finish, Piece, Said } from "./meaning.ts";
+
+/** The dialects that callers speak. */
+export type CallerDialect = "chat" | "messages" | "responses";
+
+/** What a caller's dialect can't say, and what it says in its place. */
+export interface Loss {
+  readonly what: string;
+  readonly why: string;
+  readonly tell: (said: Said) => Said;
+}
+
+const finishing =
+  (words: Readonly<Partial<Record<Finish, Finish>>>) =>
+  (said: Said): Said => ({ ...said, finish: words[said.finish] ?? said.finish });
+
+const explained = {
+  what: "that a filter explains itself",
+  why: "its words are told as a refusal's",
+  tell: ({ explanation, ...said }: Said): Said =>
+    explanation === undefined
+      ? said
+      : { ...said, pieces: joined([...said.pieces, { kind: "refusal", text: explanation }]) },
+};
+
+const CHAT: readonly Loss[] = [
+  explained,
+  {
+    what: "the order of text, thinking, refusal and calls",
+    why: "a message has one field for each",
+    tell: (said) => ({ ...said, pieces: grouped(said.pieces) }),
+  },
+  {
+    what: "a stop sequence, a pause",
+    why: "`finish_reason` has no word for them; `native_finish_reason` tells",
+    tell: (said) => finishing({ stop_sequence: "stop", pause: "stop" })({ ...said, stopSequence: undefined }),
+  },
+  {
+    what: "whether a model or a filter refused",
+    why: "a refusal that is no end of the model's own is `content_filter`",
+    tell: finishing({ refusal: "filtered" }),
+  },
+];
+
+const MESSAGES: readonly Loss[] = [
+  {
+    what: "that words are a refusal",
+    why: "there is no such block; `stop_reason` tells",
+    tell: (said) => ({ ...said, pieces: joined(said.pieces.map(asText)) }),
+  },
+  {
+    what: "whether a model or a filter refused",
+    why: "`refusal` is the word for both",
+    tell: finishing({ refusal: "filtered" }),
+  },
+  {
+    what: "that a call is signed",
+    why: "thinking before the call holds what signs it",
+    tell: (said) => ({ ...said, pieces: said.pieces.flatMap(signedBefore) }),
+  },
+];
+
+const RESPONSES: readonly Loss[] = [
+  explained,
+  {
+    what: "a stop sequence, a pause, the model's own refusal",
+    why: "a response that is not cut short is `completed`",
+    tell: (said) =>
+      finishing({ stop_sequence: "stop", pause: "stop", refusal: "stop" })({
+        ...said,
+        stopSequence: undefined,
+      }),
+  },
+];
+
+/** By the caller's dialect. A difference that no row tells is a translator's fault. */
+export const LOSSES: Readonly<Record<CallerDialect, readonly Loss[]>> = {
+  chat: CHAT,
+  messages: MESSAGES,
+  responses: RESPONSES,
+};
+
+const ORDER: readonly Piece["kind"][] = ["thinking", "signature", "redacted", "text", "refusal", "call"];
+
+function grouped(pieces: readonly Piece[]): Piece[] {
+  return joined(ORDER.flatMap((kind) => pieces.filter((piece) => piece.kind === kind)));
+}
+
+function joined(pieces: readonly Piece[]): Piece[] {
+  const whole: Piece[] = [];
+  for (const piece of pieces) {
+    const last = whole.at(-1);
+    if ("text" in piece && last !== undefined && "text" in last && last.kind === piece.kind)
+      whole[whole.length - 1] = { kind: piece.kind, text: last.text + piece.text };
+    else whole.push(piece);
+  }
+  return whole;
+}
+
+function asText(piece: Piece): Piece {
+  return piece.kind === "refusal" ? { kind: "text", text: piece.text } : piece;
+}
+
+function signedBefore(piece: Piece): Piece[] {
+  if (piece.kind !== "call" || piece.signature === undefined) return [piece];
+  return [
+    { kind: "signature", data: piece.signature },
+    { ...piece, signature: undefined },
+  ];
+}
