@@ -40,6 +40,7 @@ export type {
   RefuseDecision,
 } from "./domain/decision.ts";
 export type { Deployment, DeploymentScopes, Price, RateLimits } from "./domain/deployment.ts";
+export { tokenCost, type TokenCounts } from "./domain/token-cost.ts";
 export { ENDPOINTS, type DeploymentType, type Endpoint } from "./domain/endpoint.ts";
 export {
   COUNTED_CLASSES,

@@ -12,6 +12,5 @@ export type {
   RequestEnd,
   RequestSpan,
   RequestStart,
-  TracedUsage,
   Tracer,
 } from "./tracing/tracer.ts";

@@ -32,11 +32,11 @@ export class Metrics {
     "key",
     "kind",
   ]);
-  readonly #cost = this.#counter("cost_usd_total", "What answers cost by the config's prices", [
-    "group",
-    "deployment",
-    "key",
-  ]);
+  readonly #cost = this.#counter(
+    "cost_usd_total",
+    "What answers cost, by the config's prices or their providers' own charge",
+    ["group", "deployment", "key"],
+  );
   readonly #inFlight = this.#gauge("deployment_in_flight", "Requests in flight", ["group", "deployment"]);
   readonly #benched = this.#gauge("benches", "Benches in force", ["scope"]);
   readonly #bus = this.#gauge("bus_connected", "1 while the event bus is connected", []);
@@ -58,7 +58,7 @@ export class Metrics {
   refusal(code: string): Series {
     return this.#refusals.labels(code);
   }
-  /** `kind`: input, output, cached (part of input) or reasoning (part of output). */
+  /** `kind`: input, its parts cached, cache_written and audio_input, output, its parts reasoning and audio_output. */
   tokens(group: string, deployment: string, key: string, kind: string): Series {
     return this.#tokens.labels(group, deployment, key, kind);
   }

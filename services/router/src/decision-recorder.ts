@@ -2,8 +2,9 @@ import { fromBinary } from "@bufbuild/protobuf";
 import type { EventBus, Subscription } from "@switchyard/bus";
 import { outcomeFromWire, SUBJECTS } from "@switchyard/cluster";
 import { RecentMap, recordDecision, recordOutcome } from "@switchyard/core";
-import type { Decided, DecideInput } from "@switchyard/core";
+import type { Decided, DecideInput, TokenCounts } from "@switchyard/core";
 import { OutcomeBatchSchema, UsageBatchSchema } from "@switchyard/proto/events/v1/events";
+import type { TokenUsage } from "@switchyard/proto/events/v1/events";
 
 /** Where lines of a decision log go. Takes them at once and without fail; what it cannot keep it counts. */
 export interface DecisionLog {
@@ -61,8 +62,15 @@ export class DecisionRecorder {
       const decision = this.#byRequest.get(requestId);
       if (decision === undefined || usage === undefined) continue;
       this.#byRequest.delete(requestId);
-      const tokens = { input: Number(usage.input), output: Number(usage.output) };
-      this.#log.write(recordOutcome({ decision, usage: tokens, costUsd }));
+      this.#log.write(recordOutcome({ decision, usage: countsFromWire(usage), costUsd }));
     }
   }
+}
+
+/** Of the parts, those that there are: most answers have none. */
+function countsFromWire(usage: TokenUsage): TokenCounts {
+  const { input, output, cached, cacheWritten, audioInput, reasoning, audioOutput } = usage;
+  const parts = Object.entries({ cached, cacheWritten, audioInput, reasoning, audioOutput });
+  const told = parts.filter(([, tokens]) => tokens > 0n).map(([name, tokens]) => [name, Number(tokens)]);
+  return { input: Number(input), output: Number(output), ...Object.fromEntries(told) };
 }

@@ -15,12 +15,12 @@ import type {
 } from "@switchyard/proto/routing/v1/routing_service";
 
 const ENDPOINTS: ReadonlyMap<WireEndpoint, Endpoint> = new Map([
-  [WireEndpoint.UNSPECIFIED, "native"],
   [WireEndpoint.CHAT, "chat"],
   [WireEndpoint.EMBEDDINGS, "embeddings"],
   [WireEndpoint.RESPONSES, "responses"],
   [WireEndpoint.MESSAGES, "messages"],
   [WireEndpoint.COUNT_TOKENS, "count_tokens"],
+  [WireEndpoint.NATIVE, "native"],
 ]);
 
 export function endpointFromWire(wire: WireEndpoint): Endpoint {
@@ -66,8 +66,7 @@ function attemptToWire(decision: AttemptDecision, asked: string | undefined, dec
     hedgeAfterMs: wireMs(decision.hedgeAfterMs ?? 0),
   };
   if (deployment.price !== undefined) {
-    const { input, output } = deployment.price;
-    attempt.price = { $typeName: "switchyard.config.v1.Price", input, output };
+    attempt.price = { $typeName: "switchyard.config.v1.Price", ...deployment.price };
   }
   return attempt;
 }

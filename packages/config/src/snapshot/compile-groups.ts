@@ -1,10 +1,11 @@
 import { deploymentScope, directKey, groupKey, modelScope, providerScope } from "@switchyard/core";
-import type { Deployment, DeploymentType, Group } from "@switchyard/core";
+import type { Deployment, DeploymentType, Group, Price } from "@switchyard/core";
 import { DeploymentType as TypeMessage } from "@switchyard/proto/config/v1/config";
 import type {
   Config,
   Deployment as DeploymentMessage,
   Group as GroupMessage,
+  Price as PriceMessage,
 } from "@switchyard/proto/config/v1/config";
 import { resolvePolicy } from "../presets/resolve-policy.ts";
 import { groupWeights } from "../presets/weights.ts";
@@ -50,7 +51,7 @@ function compileDeployment(deployment: DeploymentMessage, around: Surroundings):
     weight: around.weight,
     paused: deployment.paused,
     type: typeName(deployment.type) ?? typeName(around.message.type),
-    price: deployment.price && { input: deployment.price.input, output: deployment.price.output },
+    price: deployment.price && compilePrice(deployment.price),
     limits: deployment.limits && {
       rpm: perMinute(deployment.limits.rpm),
       tpm: perMinute(deployment.limits.tpm),
@@ -62,6 +63,25 @@ function compileDeployment(deployment: DeploymentMessage, around: Surroundings):
       model: modelScope(account.name, deployment.model),
       provider: providerScope(account.name),
     },
+  };
+}
+
+/** Prices that are not given stay away, so that two snapshots of one config are alike. */
+function compilePrice({
+  input,
+  output,
+  cachedInput,
+  cacheWrite,
+  audioInput,
+  audioOutput,
+}: PriceMessage): Price {
+  return {
+    input,
+    output,
+    ...(cachedInput === undefined ? {} : { cachedInput }),
+    ...(cacheWrite === undefined ? {} : { cacheWrite }),
+    ...(audioInput === undefined ? {} : { audioInput }),
+    ...(audioOutput === undefined ? {} : { audioOutput }),
   };
 }
 

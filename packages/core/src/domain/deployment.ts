@@ -1,9 +1,15 @@
 import type { DeploymentType, Endpoint } from "./endpoint.ts";
 
-/** USD per million tokens. */
+/** USD per million tokens. A kind of token that has no price of its own costs what its whole does, `input` or `output`. */
 export interface Price {
   readonly input: number;
   readonly output: number;
+  /** Of input that the provider's cache gave. */
+  readonly cachedInput?: number | undefined;
+  /** Of input that was written to it. */
+  readonly cacheWrite?: number | undefined;
+  readonly audioInput?: number | undefined;
+  readonly audioOutput?: number | undefined;
 }
 
 /** The account's own limits for a model, per minute; absent = no such limit. */

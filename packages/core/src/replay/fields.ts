@@ -39,6 +39,13 @@ export class Fields {
     return this.#has(name) ? this.number(name) : undefined;
   }
 
+  /** Those of the numbers that are there. */
+  numbers<Name extends string>(names: readonly Name[]): { [Key in Name]?: number } {
+    const found: { [Key in Name]?: number } = {};
+    for (const name of names) if (this.#has(name)) found[name] = this.number(name);
+    return found;
+  }
+
   flag(name: string): boolean {
     return this.#is(name, isFlag, "true or false is wanted");
   }

@@ -6,6 +6,7 @@ import type { ErrorClass } from "../domain/error-class.ts";
 import type { LoadSnapshot } from "../domain/load.ts";
 import type { EpochMs } from "../domain/ports.ts";
 import type { RequestFacts } from "../domain/request-facts.ts";
+import type { TokenCounts } from "../domain/token-cost.ts";
 
 /** One line of a decision log: a decision with its inputs, how an attempt ended, or lines that are missing. */
 export type LogLine = DecisionLine | OutcomeLine | DroppedLine;
@@ -82,7 +83,7 @@ export interface OutcomeLine {
   readonly retryAfterMs: number | undefined;
   /** From the decision to the end, ms. */
   readonly ms: number | undefined;
-  readonly usage: { readonly input: number; readonly output: number } | undefined;
+  readonly usage: TokenCounts | undefined;
   /** USD. */
   readonly costUsd: number | undefined;
 }

@@ -5,7 +5,9 @@ import type { RefusalCode } from "../domain/decision.ts";
 import { ENDPOINTS } from "../domain/endpoint.ts";
 import { ERROR_CLASSES } from "../domain/error-class.ts";
 import type { DeploymentLoad, LoadSnapshot } from "../domain/load.ts";
+import type { Price } from "../domain/deployment.ts";
 import type { RequestFacts } from "../domain/request-facts.ts";
+import type { TokenCounts } from "../domain/token-cost.ts";
 import { Fields, LineFault, readNumber } from "./fields.ts";
 import type { DecisionLine, LogLine, OutcomeLine, Taken } from "./line.ts";
 
@@ -82,9 +84,19 @@ function outcomeFrom(line: Fields): OutcomeLine {
     status: line.optionalNumber("status"),
     retryAfterMs: line.optionalNumber("retryAfterMs"),
     ms: line.optionalNumber("ms"),
-    usage: usage && { input: usage.number("input"), output: usage.number("output") },
+    usage: usage && countsFrom(usage),
     costUsd: line.optionalNumber("costUsd"),
   };
+}
+
+function countsFrom(usage: Fields): TokenCounts {
+  const parts = ["cached", "cacheWritten", "audioInput", "reasoning", "audioOutput"] as const;
+  return { input: usage.number("input"), output: usage.number("output"), ...usage.numbers(parts) };
+}
+
+function priceFrom(price: Fields): Price {
+  const parts = ["cachedInput", "cacheWrite", "audioInput", "audioOutput"] as const;
+  return { input: price.number("input"), output: price.number("output"), ...price.numbers(parts) };
 }
 
 function factsFrom(facts: Fields): Complete<RequestFacts> {
@@ -240,7 +252,7 @@ function takenFrom(taken: Fields): Taken {
     group: taken.text("group"),
     deployment: taken.text("deployment"),
     load: taken.text("load"),
-    price: price && { input: price.number("input"), output: price.number("output") },
+    price: price && priceFrom(price),
     step: taken.oneOf("step", STEPS),
     delayMs: taken.number("delayMs"),
   };

@@ -2,6 +2,7 @@ import { groupOf, type ConfigSnapshot } from "../domain/config-snapshot.ts";
 import type { Price } from "../domain/deployment.ts";
 import { expectedInputTokens, expectedOutputTokens } from "../domain/expected-tokens.ts";
 import type { EpochMs } from "../domain/ports.ts";
+import { tokenCost } from "../domain/token-cost.ts";
 import type { DecisionLine, TakenRefusal } from "./line.ts";
 import type { RecordedCall, Story } from "./story.ts";
 import { addTo, compare, newSide, withShares, type Compared, type Row, type Side } from "./tally.ts";
@@ -190,11 +191,8 @@ function priceOf(story: Story, price: Price | undefined): number | undefined {
   const { facts } = story.first;
   // What a caller's own key pays for is no price of ours (E9).
   if (facts.ownKeyProvider !== undefined) return 0;
-  const { input, output } = story.usage() ?? {
-    input: expectedInputTokens(facts),
-    output: expectedOutputTokens(facts),
-  };
-  return (input * price.input + output * price.output) / 1_000_000;
+  const expected = { input: expectedInputTokens(facts), output: expectedOutputTokens(facts) };
+  return tokenCost(story.usage() ?? expected, price);
 }
 
 /** In percent; null for infinity, which JSON has no word for. */

@@ -73,6 +73,9 @@ export function attemptEndAttributes({ status, error, model, usage }: AttemptSpa
     "gen_ai.usage.cache_read.input_tokens": usage?.cached || undefined,
     "gen_ai.usage.cache_creation.input_tokens": usage?.cacheWritten || undefined,
     "gen_ai.usage.reasoning.output_tokens": usage?.reasoning || undefined,
+    // The conventions have no word for audio.
+    "switchyard.usage.audio.input_tokens": usage?.audioInput || undefined,
+    "switchyard.usage.audio.output_tokens": usage?.audioOutput || undefined,
   });
 }
 

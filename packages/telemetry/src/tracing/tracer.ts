@@ -1,3 +1,5 @@
+import type { TokenCounts } from "@switchyard/core";
+
 /** What traces are told of requests. Names and numbers only: never a secret, a prompt, a completion or an affinity key (invariant 9). */
 export interface Tracer {
   /** Starts the server span of one request. */
@@ -60,16 +62,7 @@ export interface AttemptSpanEnd {
   /** Class of the failure; undefined when it served. */
   readonly error: string | undefined;
   readonly model: string | undefined;
-  readonly usage: TracedUsage | undefined;
-}
-
-/** Tokens. */
-export interface TracedUsage {
-  readonly input: number;
-  readonly output: number;
-  readonly cached: number;
-  readonly reasoning: number;
-  readonly cacheWritten?: number;
+  readonly usage: TokenCounts | undefined;
 }
 
 /** How a request ended and who decided what (H4). */

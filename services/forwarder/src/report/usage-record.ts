@@ -37,7 +37,10 @@ export function countUsage(
     input: usage?.input,
     output: usage?.output,
     cached: usage?.cached,
+    cache_written: usage?.cacheWritten,
+    audio_input: usage?.audioInput,
     reasoning: usage?.reasoning,
+    audio_output: usage?.audioOutput,
   };
   for (const [kind, tokens] of Object.entries(kinds)) {
     if (tokens !== undefined && tokens > 0n) metrics.tokens(group, deployment, key, kind).inc(Number(tokens));

@@ -1,24 +1,31 @@
-import type { TokenUsage } from "../usage.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
+import { countIn, fieldsOf, type TokenUsage, uncached, usageOf } from "../usage.ts";
 
 /**
  * Reads `usageMetadata`. Google counts thoughts beside the candidates and what its own tools read beside the prompt. Absent when it
  * counts nothing.
  */
 export function geminiUsage(value: unknown): TokenUsage | undefined {
-  const fields: Fields = typeof value === "object" && value !== null ? (value as Fields) : {};
-  const prompt = count(fields["promptTokenCount"]);
-  const written = count(fields["candidatesTokenCount"]);
-  const stated = count(fields["totalTokenCount"]);
+  const fields = fieldsOf(value);
+  const prompt = countIn(fields, "promptTokenCount");
+  const written = countIn(fields, "candidatesTokenCount");
+  const stated = countIn(fields, "totalTokenCount");
   if (prompt === undefined && written === undefined && stated === undefined) return undefined;
-  const reasoning = count(fields["thoughtsTokenCount"]) ?? 0;
-  const input = (prompt ?? 0) + (count(fields["toolUsePromptTokenCount"]) ?? 0);
-  const output = (written ?? 0) + reasoning;
-  const cached = count(fields["cachedContentTokenCount"]) ?? 0;
-  return { input, output, total: stated ?? input + output, cached, reasoning };
+  const reasoning = countIn(fields, "thoughtsTokenCount") ?? 0;
+  const heard = audioIn(fields["promptTokensDetails"]) + audioIn(fields["toolUsePromptTokensDetails"]);
+  return usageOf({
+    input: (prompt ?? 0) + (countIn(fields, "toolUsePromptTokenCount") ?? 0),
+    output: (written ?? 0) + reasoning,
+    total: stated,
+    cached: countIn(fields, "cachedContentTokenCount"),
+    audioInput: uncached(heard, audioIn(fields["cacheTokensDetails"])),
+    reasoning,
+    audioOutput: audioIn(fields["candidatesTokensDetails"]),
+  });
 }
 
-function count(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+/** Tokens of audio among those that are told by modality. */
+function audioIn(details: unknown): number {
+  if (!Array.isArray(details)) return 0;
+  const audio = details.map(fieldsOf).filter(({ modality }) => modality === "AUDIO");
+  return audio.reduce((tokens: number, detail) => tokens + (countIn(detail, "tokenCount") ?? 0), 0);
 }

@@ -10,6 +10,7 @@ import {
   CHOICES,
   type ChoicesReading,
   chunk,
+  chunkUsage,
   isChatChunk,
   isErrorChunk,
   isObject,
@@ -77,7 +78,8 @@ export class ChatStreamReader extends PassingStream {
       this.model = readString(bytes, chunk.start(MODEL), chunk.end(MODEL));
     }
     const hasUsage = isObject(bytes, chunk, USAGE);
-    if (hasUsage) this.#usage = copyRange(bytes, chunk.start(USAGE), chunk.end(USAGE));
+    const usage = chunkUsage(bytes);
+    if (usage !== undefined) this.#usage = usage;
 
     if (isFilled(bytes, chunk, CHOICES)) {
       this.#readChoices(bytes, hasUsage);

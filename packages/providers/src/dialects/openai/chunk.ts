@@ -2,16 +2,20 @@ import { KeyTable } from "../../json/key-table.ts";
 import { isFilled } from "../../json/filled.ts";
 import { KeySlots, scanObject } from "../../json/scan.ts";
 import { skipSpace } from "../../json/skip.ts";
-import { encodeUtf8, rangeEquals } from "../../json/text.ts";
+import { copyRange, encodeUtf8, rangeEquals } from "../../json/text.ts";
 
 const OPEN_BRACE = 0x7b;
 
-const CHUNK_KEYS = new KeyTable(["object", "choices", "usage", "error", "model"]);
+const CHUNK_KEYS = new KeyTable(["object", "choices", "usage", "error", "model", "x_groq"]);
 export const OBJECT = 0;
 export const CHOICES = 1;
 export const USAGE = 2;
 export const ERROR = 3;
 export const MODEL = 4;
+const X_GROQ = 5;
+
+const X_GROQ_KEYS = new KeyTable(["usage"]);
+const X_GROQ_USAGE = 0;
 
 const CHOICE_KEYS = new KeyTable(["delta", "finish_reason", "usage"]);
 const DELTA = 0;
@@ -39,6 +43,7 @@ const ERROR_OBJECT = encodeUtf8('"error"');
 const chunkSlots = new KeySlots(CHUNK_KEYS);
 const choiceSlots = new KeySlots(CHOICE_KEYS);
 const tokenSlots = new KeySlots(TOKEN_KEYS);
+const groqSlots = new KeySlots(X_GROQ_KEYS);
 
 /** Top-level values of the chunk scanned last. */
 export const chunk: KeySlots = chunkSlots;
@@ -58,6 +63,16 @@ export function isErrorChunk(bytes: Uint8Array): boolean {
 /** Whether a chunk without `choices` is still one of a chat completion. */
 export function isChatChunk(bytes: Uint8Array): boolean {
   return objectIs(bytes, CHUNK_OBJECT) || isObject(bytes, chunkSlots, USAGE);
+}
+
+/** A copy of the scanned chunk's usage; Groq tells it in a member of its own where nobody asked for it. */
+export function chunkUsage(bytes: Uint8Array): Uint8Array | undefined {
+  if (isObject(bytes, chunkSlots, USAGE))
+    return copyRange(bytes, chunkSlots.start(USAGE), chunkSlots.end(USAGE));
+  if (!isObject(bytes, chunkSlots, X_GROQ)) return undefined;
+  scanObject(bytes, chunkSlots.start(X_GROQ), chunkSlots.end(X_GROQ), X_GROQ_KEYS, groqSlots);
+  if (!isObject(bytes, groqSlots, X_GROQ_USAGE)) return undefined;
+  return copyRange(bytes, groqSlots.start(X_GROQ_USAGE), groqSlots.end(X_GROQ_USAGE));
 }
 
 function objectIs(bytes: Uint8Array, wanted: Uint8Array): boolean {

@@ -1,4 +1,4 @@
-import { isJsonList, isJsonObject, type Json, type JsonObject } from "../../json/lossless.ts";
+import { isJsonList, isJsonObject, type Json, type JsonObject, objectOf } from "../../json/lossless.ts";
 import type { EmitEvent } from "../../neutral/events.ts";
 import type { StreamDecoder } from "../../translate/format.ts";
 import { SseDecoder, type SseHandler } from "../../translate/sse-decoder.ts";
@@ -62,7 +62,8 @@ class ChunkHandler implements SseHandler {
         model: typeof model === "string" && model !== "" ? model : undefined,
       });
     }
-    this.#tellUsage(data["usage"]);
+    // Groq tells it in a member of its own where nobody asked for it.
+    this.#tellUsage(data["usage"] ?? objectOf(data["x_groq"])["usage"]);
     for (const [place, value] of choices.entries()) {
       if (!isJsonObject(value)) continue;
       const index = value["index"];

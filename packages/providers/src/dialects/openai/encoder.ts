@@ -294,7 +294,11 @@ export function writeChatUsage(usage: TokenUsage): JsonObject {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
     total_tokens: usage.total,
-    prompt_tokens_details: { cached_tokens: usage.cached, cache_write_tokens: usage.cacheWritten },
-    completion_tokens_details: { reasoning_tokens: usage.reasoning },
+    prompt_tokens_details: {
+      cached_tokens: usage.cached,
+      cache_write_tokens: usage.cacheWritten,
+      audio_tokens: usage.audioInput,
+    },
+    completion_tokens_details: { reasoning_tokens: usage.reasoning, audio_tokens: usage.audioOutput },
   };
 }

@@ -182,7 +182,7 @@ export const HeadSchema: GenMessage<Head> = /*@__PURE__*/
  */
 export type Trailer = Message<"switchyard.inference.v1.Trailer"> & {
   /**
-   * USD; absent when the deployment has no price or the provider told no usage.
+   * USD, by the deployment's price or, without one, as the provider tells its charge; absent without either, and without usage.
    *
    * @generated from field: optional double cost_usd = 1;
    */
@@ -315,7 +315,7 @@ export type ChatResponse = Message<"switchyard.inference.v1.ChatResponse"> & {
   attempts: AttemptEntry[];
 
   /**
-   * USD; absent when the deployment has no price or the provider told no usage.
+   * USD, by the deployment's price or, without one, as the provider tells its charge; absent without either, and without usage.
    *
    * @generated from field: optional double cost_usd = 8;
    */
@@ -521,7 +521,7 @@ export type StreamEnd = Message<"switchyard.inference.v1.StreamEnd"> & {
   group: string;
 
   /**
-   * USD; absent when the deployment has no price or the provider told no usage.
+   * USD, by the deployment's price or, without one, as the provider tells its charge; absent without either, and without usage.
    *
    * @generated from field: optional double cost_usd = 4;
    */
@@ -654,7 +654,7 @@ export type EmbedResponse = Message<"switchyard.inference.v1.EmbedResponse"> & {
   attempts: AttemptEntry[];
 
   /**
-   * USD; absent when the deployment has no price or the provider told no usage.
+   * USD, by the deployment's price or, without one, as the provider tells its charge; absent without either, and without usage.
    *
    * @generated from field: optional double cost_usd = 7;
    */
