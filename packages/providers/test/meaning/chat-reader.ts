@@ -42,7 +42,7 @@ function read(chunks: readonly Fields[], whole: boolean): Meaning {
   let usage: Usage | undefined;
   for (const chunk of chunks) {
     model ??= text(chunk["model"]) || undefined;
-    usage = readUsage(chunk["usage"]) ?? usage;
+    usage = readUsage(chunk["usage"] ?? fields(chunk["x_groq"])["usage"]) ?? usage;
     for (const [place, value] of list(chunk["choices"]).entries()) {
       const choice = fields(value);
       usage = readUsage(choice["usage"]) ?? usage;
@@ -119,22 +119,26 @@ function meant(pieces: Said["pieces"], finish: string | undefined, stopSequence:
   return stopSequence === undefined ? "stop" : "stop_sequence";
 }
 
-/** OpenAI counts cached tokens in the prompt and reasoning in the completion; xAI reasoning beside it, which its total shows. */
+/**
+ * OpenAI counts cached tokens in the prompt and reasoning in the completion. xAI counts reasoning beside it, Google's compatible API does
+ * not even name it: their totals show it.
+ */
 function readUsage(value: unknown): Usage | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const usage = fields(value);
   const prompt = fields(usage["prompt_tokens_details"]);
-  const reasoning = count(fields(usage["completion_tokens_details"])["reasoning_tokens"]);
+  const named = count(fields(usage["completion_tokens_details"])["reasoning_tokens"]);
   const input = count(usage["prompt_tokens"]);
   const output = count(usage["completion_tokens"]);
-  const beside = reasoning > 0 && usage["total_tokens"] === input + output + reasoning;
+  const unseen = Math.max(0, count(usage["total_tokens"]) - input - output);
+  const beside = named === 0 || named === unseen ? unseen : 0;
   // Azure's Grok tells of more cached tokens than the prompt has.
   const cached = count(prompt["cached_tokens"] ?? usage["prompt_cache_hit_tokens"] ?? usage["cached_tokens"]);
   return {
     input,
-    output: beside ? output + reasoning : output,
+    output: output + beside,
     cached: Math.min(cached, input),
     cacheWritten: count(prompt["cache_write_tokens"]),
-    reasoning,
+    reasoning: named + (named === 0 ? beside : 0),
   };
 }

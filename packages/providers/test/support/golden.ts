@@ -30,11 +30,14 @@ const COMPATIBLE = [
   "openrouter",
 ];
 
+/** Vendors with an API of their own and one like OpenAI's, each with a recorded answer of it. */
+const COMPATIBLE_TOO = ["anthropic", "bedrock", "gemini"];
+
 /** Every recorded answer of a translated endpoint, and every recorded request, told in the other dialect. */
 export function goldenCases(): GoldenCase[] {
   return [
     ...providerCases(["anthropic"], "messages").flatMap((found) => tell(found, "chat", "anthropic")),
-    ...providerCases(COMPATIBLE, "chat.completions").flatMap((found) =>
+    ...providerCases([...COMPATIBLE, ...COMPATIBLE_TOO], "chat.completions").flatMap((found) =>
       tell(found, "messages", familyOf(found.name)),
     ),
     ...["generateContent", "streamGenerateContent"]
@@ -71,9 +74,11 @@ function responsesCases(): GoldenCase[] {
   );
   return [
     ...answers(["anthropic"], "messages", "anthropic"),
-    ...answers(COMPATIBLE, "chat.completions", "openai_compatible"),
+    ...answers([...COMPATIBLE, ...COMPATIBLE_TOO], "chat.completions", "openai_compatible"),
     ...answers(["gemini"], "generateContent", "gemini"),
     ...answers(["gemini"], "streamGenerateContent", "gemini"),
+    ...answers(["vertex"], "generateContent", "vertex"),
+    ...answers(["vertex"], "streamGenerateContent", "vertex"),
     ...answers(["bedrock"], "converse", "bedrock"),
     ...answers(["bedrock"], "converse-stream", "bedrock"),
     ...requests,
