@@ -99,7 +99,33 @@ describe("a provider's errors (P5, BH-33)", () => {
     expect(error.message).not.toBe("");
     expect(typeof error.type).toBe("string");
     const mapped = JSON.parse(textOf(anthropic.providerErrorBody(400, bytesOf(body), "r"))) as Body;
-    expect(mapped.error).toStrictEqual({ type: "invalid_request_error", message: error.message });
+    expect(mapped.error).toMatchObject({ type: "invalid_request_error", message: error.message });
+  });
+
+  it.each([
+    [
+      400,
+      '{"error":{"message":"long","type":"invalid_request_error","code":"context_length_exceeded","param":"messages"}}',
+      { type: "invalid_request_error", message: "long", code: "context_length_exceeded", param: "messages" },
+    ],
+    [
+      429,
+      '{"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED"}}',
+      { type: "rate_limit_error", message: "slow", code: "RESOURCE_EXHAUSTED" },
+    ],
+    [
+      401,
+      '{"error":{"message":"who","type":"api_error","code":null,"param":null}}',
+      { type: "authentication_error", message: "who" },
+    ],
+    [402, '{"error":{"message":"No credits","code":402}}', { type: "billing_error", message: "No credits" }],
+  ])("P5, BH-34: callers of messages get the code and the field too, %i %s", (status, body, error) => {
+    const envelope = { type: "error", error, request_id: "r" };
+    expect(JSON.parse(textOf(anthropic.providerErrorBody(status, bytesOf(body), "r")))).toStrictEqual(
+      envelope,
+    );
+    const event = textOf(anthropic.providerErrorEvent(status, bytesOf(body), "r"));
+    expect(JSON.parse(event.replace("event: error\ndata: ", ""))).toStrictEqual(envelope);
   });
 
   it("HTML is cut to at most 1 KiB", () => {

@@ -27,16 +27,35 @@ export function anthropicErrorType(status: number): string {
   }
 }
 
-function envelope(status: number, message: string, requestId: string): string {
+interface Words {
+  readonly message: string;
+  readonly code?: string | undefined;
+  readonly param?: string | undefined;
+}
+
+function envelope(status: number, words: Words, requestId: string): string {
   return JSON.stringify({
     type: "error",
-    error: { type: anthropicErrorType(status), message },
+    error: { type: anthropicErrorType(status), ...words },
     request_id: requestId,
   });
 }
 
+/** What only says the HTTP status again. */
+const STATUS_CODE = /^\d{3}$/u;
+
+/** P5: this dialect has no place for a code and a field's name, so they stand where OpenAI's has them. */
+function wordsOf(status: number, body: Uint8Array): Words {
+  const { message, code, param } = readProviderError(status, body);
+  return {
+    message,
+    code: code === null || STATUS_CODE.test(code) ? undefined : code,
+    param: param ?? undefined,
+  };
+}
+
 function ownError(error: CallerError, requestId: string): string {
-  return envelope(error.status, error.message, requestId);
+  return envelope(error.status, { message: error.message }, requestId);
 }
 
 function eventOf(json: string): Uint8Array {
@@ -54,11 +73,11 @@ export const anthropicDialect: Dialect = {
   },
   providerErrorBody(status, body, requestId) {
     if (isAnthropicError(body)) return body;
-    return encodeUtf8(envelope(status, readProviderError(status, body).message, requestId));
+    return encodeUtf8(envelope(status, wordsOf(status, body), requestId));
   },
   providerErrorEvent(status, data, requestId) {
     // Data of several lines may hold line feeds between its tokens, which an event can't.
     if (isAnthropicError(data)) return eventOf(decodeUtf8(data, 0, data.length).replaceAll("\n", " "));
-    return eventOf(envelope(status, readProviderError(status, data).message, requestId));
+    return eventOf(envelope(status, wordsOf(status, data), requestId));
   },
 };
