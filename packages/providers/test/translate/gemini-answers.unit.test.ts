@@ -176,6 +176,23 @@ describe("P2: what was held back", () => {
   });
 });
 
+it("P2: what only Google has comes in one list, since OpenAI's clients keep the last or refuse a second", () => {
+  const executableCode = { language: "PYTHON", code: "print(1)" };
+  const codeExecutionResult = { outcome: "OUTCOME_OK", output: "1" };
+  const { text } = runStream(planOf("chat", "gemini", { model: "g", stream: true, messages: [HI] }), [
+    G(candidate([{ executableCode }])),
+    G(candidate([{ codeExecutionResult }, { text: "1" }])),
+    G(candidate([], STOP)),
+  ]);
+  const choices = eventsOf(text).flatMap((event) => event["choices"] as { delta: object }[]);
+  expect(choices.map(({ delta }) => delta)).toStrictEqual([
+    { role: "assistant", content: "" },
+    { content: "1" },
+    { provider_specific: [{ executableCode }, { codeExecutionResult }] },
+    {},
+  ]);
+});
+
 it("P2: sources that a stream tells piece by piece all stay, those that grow are told once", () => {
   const cite = (uri: string): object => ({ citationMetadata: { citations: [{ uri }] } });
   const sources = (pieces: readonly object[]): unknown =>
@@ -255,6 +272,15 @@ describe("BH-26: signatures", () => {
       expect(text).not.toMatch(/U0lHLUE|thinking/u);
       expect(text).toContain('"tool_use"');
     }
+  });
+
+  it("of a text goes back from clients that join the strings of deltas, the vendor's name with them", () => {
+    const details = [
+      { type: "reasoning.text", index: 0, format: "google-gemini-v1google-gemini-v1", signature: "U0lH" },
+    ];
+    expect(turnTwo([HI, { role: "assistant", content: "so", reasoning_details: details }, HI])).toStrictEqual(
+      { role: "model", parts: [{ text: "so", thoughtSignature: "U0lH" }] },
+    );
   });
 
   it("of a text goes back with it, Anthropic's stays away", () => {

@@ -38,7 +38,7 @@ export class ChatStreamEncoder implements StreamEncoder {
         this.#usage = event.usage;
         return "";
       case "end":
-        return `${this.#usageChunk()}data: [DONE]\n\n`;
+        return `${this.#restChunks()}${this.#usageChunk()}data: [DONE]\n\n`;
       case "finish": {
         const opened = this.#open(event.choice);
         const reason = REASONS[event.reason];
@@ -49,7 +49,7 @@ export class ChatStreamEncoder implements StreamEncoder {
           {},
           { finish_reason: reason, native_finish_reason: event.native },
         );
-        return opened + why + end;
+        return opened + this.#othersChunk(event.choice) + why + end;
       }
       default: {
         const opened = this.#open(event.choice);
@@ -77,6 +77,16 @@ export class ChatStreamEncoder implements StreamEncoder {
     return this.#event([{ index: choice, delta, logprobs: writeLogprobs(logprobs ?? []), ...end }]);
   }
 
+  /** Once for all: OpenAI's own clients keep the last list of a field that they don't know, or refuse a second one. */
+  #othersChunk(choice: number): string {
+    const others = this.#choices.get(choice)?.takeOthers() ?? [];
+    return others.length === 0 ? "" : this.#chunk(choice, { provider_specific: others });
+  }
+
+  #restChunks(): string {
+    return [...this.#choices.keys()].map((choice) => this.#othersChunk(choice)).join("");
+  }
+
   #usageChunk(): string {
     if (!this.#context.usageAsked || this.#usage === undefined) return "";
     return this.#event([], writeChatUsage(this.#usage));
@@ -100,7 +110,15 @@ type ChoiceEvent = Extract<AnswerEvent, { readonly choice: number }>;
 /** What is remembered of one choice between its deltas. */
 class ChoiceState {
   readonly #withArguments = new Set<number>();
+  #others: Json[] = [];
   #thought = 0;
+
+  /** What only the provider's dialect has, so far. */
+  takeOthers(): readonly Json[] {
+    const others = this.#others;
+    this.#others = [];
+    return others;
+  }
 
   delta(event: Exclude<ChoiceEvent, { readonly type: "finish" }>): JsonObject | undefined {
     switch (event.type) {
@@ -141,7 +159,8 @@ class ChoiceState {
       case "tool_end":
         return this.#withArguments.has(event.call) ? undefined : toolDelta(event.call, { arguments: "{}" });
       case "other":
-        return { provider_specific: [event.value] };
+        this.#others.push(event.value);
+        return undefined;
     }
   }
 }
@@ -151,8 +170,7 @@ function toolDelta(index: number, called: JsonObject, id?: string, signature?: s
   return { tool_calls: [{ index, id, type, function: called, extra_content: writeGoogle(signature) }] };
 }
 
-/** As Google's own compatible API has it, which is what clients know to give back (BH-26). */
-/** Where Google's own compatible API has a signature (BH-26). */
+/** Where Google's own compatible API has a signature, which is what clients know to give back (BH-26). */
 export function writeGoogle(signature: string | undefined): JsonObject | undefined {
   return signature === undefined ? undefined : { google: { thought_signature: signature } };
 }

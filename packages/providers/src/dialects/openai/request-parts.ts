@@ -146,9 +146,10 @@ function joinDetails(details: readonly Fields[]): Block[] {
   };
   for (const detail of details) {
     const named = detail.text("format");
+    // Clients that join the strings of deltas repeat it.
+    const format = named?.startsWith(GOOGLE) === true ? GOOGLE : undefined;
     // What nobody here can take back would make the target refuse the whole conversation.
-    if (named !== undefined && !named.startsWith("anthropic") && named !== GOOGLE) continue;
-    const format = named === GOOGLE ? GOOGLE : undefined;
+    if (named !== undefined && format === undefined && !named.startsWith("anthropic")) continue;
     const type = detail.text("type");
     const index = detail.take("index");
     if (type === "reasoning.encrypted") {
