@@ -1,12 +1,11 @@
 import { isJsonList, isJsonObject, type Json, type JsonObject } from "../../json/lossless.ts";
 import type { EmitEvent } from "../../neutral/events.ts";
 import { type AnswerContext, AnswerFault, type StreamDecoder } from "../../translate/format.ts";
+import { callIdOf } from "../../translate/call-id.ts";
 import { SseDecoder, type SseHandler } from "../../translate/sse-decoder.ts";
 import { CandidateReader } from "./candidate-reader.ts";
 import { geminiUsage } from "./usage.ts";
 
-/** Most of an answer's id that goes into those of its calls: OpenAI takes forty characters. */
-const ID_LENGTH = 24;
 /** More than any model gives at once. */
 const MAX_CANDIDATES = 128;
 
@@ -106,15 +105,9 @@ class GenerateHandler implements SseHandler {
     if (!Number.isInteger(index) || index < 0 || index >= MAX_CANDIDATES) return undefined;
     let candidate = this.#candidates.get(index);
     if (candidate === undefined) {
-      candidate = new CandidateReader(index, this.#emit, (choice, call) => this.#callId(choice, call));
+      candidate = new CandidateReader(index, this.#emit, (choice, call) => callIdOf(this.#id, choice, call));
       this.#candidates.set(index, candidate);
     }
     return candidate;
-  }
-
-  /** Unique in a conversation, since the answer's id is, and in characters that every API takes. */
-  #callId(choice: number, call: number): string {
-    const answer = this.#id.replace(/[^a-zA-Z0-9]/gu, "").slice(-ID_LENGTH);
-    return `call_${answer}_${choice === 0 ? "" : `${choice}_`}${call}`;
   }
 }

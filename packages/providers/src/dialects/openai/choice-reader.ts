@@ -1,9 +1,12 @@
 import { isJsonList, isJsonObject, type Json, type JsonObject, printJson } from "../../json/lossless.ts";
 import type { EmitEvent, FinishReason } from "../../neutral/events.ts";
+import { hasFound } from "./content-filter.ts";
 
 interface OpenCall {
   readonly call: number;
   readonly id: string | undefined;
+  /** Pieces of arguments that came before the name; undefined once the call was told. */
+  held: string | undefined;
 }
 
 /** The vendor whose signatures messages callers can give back. */
@@ -17,15 +20,19 @@ export class ChoiceReader {
   finished = false;
   readonly #choice: number;
   readonly #emit: EmitEvent;
+  readonly #callId: (call: number) => string;
   /** By the provider's own index. */
   readonly #calls = new Map<Json, OpenCall>();
   #opened = 0;
   #refused = false;
+  #filtered = "";
   #said = false;
 
-  constructor(choice: number, emit: EmitEvent) {
+  /** `callId` makes an id for a call that came without one. */
+  constructor(choice: number, emit: EmitEvent, callId: (call: number) => string) {
     this.#choice = choice;
     this.#emit = emit;
+    this.#callId = callId;
   }
 
   take(delta: JsonObject): void {
@@ -52,11 +59,22 @@ export class ChoiceReader {
     }
   }
 
+  /** What a filter found in the answer (Azure): why it ends, or what is to be looked at. Told as often as it changes. */
+  takeFiltered(results: Json | undefined): void {
+    if (results === undefined || !hasFound(results)) return;
+    const value = { content_filter_results: results };
+    const told = printJson(value);
+    if (told === this.#filtered) return;
+    this.#filtered = told;
+    this.#emit({ type: "other", choice: this.#choice, value });
+  }
+
   /** Absent: the stream ended well without saying why. */
   finish(native: string | undefined, fields: JsonObject): void {
     if (this.finished || (native === undefined && !this.#said)) return;
     this.finished = true;
     const choice = this.#choice;
+    for (const open of this.#calls.values()) this.#startCall(open, "");
     for (let call = 0; call < this.#opened; call++) this.#emit({ type: "tool_end", choice, call });
     const meant = native === undefined ? "stop" : finishReasonOf(native);
     const stopSequence = fields["stop_reason"];
@@ -121,28 +139,35 @@ export class ChoiceReader {
     this.#emit({ type: "thinking", choice: this.#choice, text, ...(format === undefined ? {} : { format }) });
   }
 
-  /** Some servers give no index, or one for all: then a new id is a new call. */
+  /** Some servers give no index, or one for all: then a new id is a new call. Its name may come after its id. */
   #takeCall(value: JsonObject, place: number): void {
-    const choice = this.#choice;
     const called = isJsonObject(value["function"]) ? value["function"] : {};
     const id = textOf(value["id"]) || undefined;
     const key = value["index"] ?? place;
     let open = this.#calls.get(key);
     if (open === undefined || (id !== undefined && open.id !== undefined && open.id !== id)) {
       this.#said = true;
-      open = { call: this.#opened++, id };
+      if (open !== undefined) this.#startCall(open, "");
+      open = { call: this.#opened++, id, held: "" };
       this.#calls.set(key, open);
-      const name = textOf(called["name"]);
-      this.#emit({
-        type: "tool_start",
-        choice,
-        call: open.call,
-        id: id ?? `call_${choice}_${open.call}`,
-        name,
-      });
     }
+    const name = textOf(called["name"]);
     const json = argumentsText(called["arguments"]);
-    if (json !== "") this.#emit({ type: "tool_args", choice, call: open.call, json });
+    if (name !== "") this.#startCall(open, name);
+    if (open.held !== undefined) open.held += json;
+    else this.#tellArguments(open.call, json);
+  }
+
+  #startCall(open: OpenCall, name: string): void {
+    const { call, id = this.#callId(call), held } = open;
+    if (held === undefined) return;
+    open.held = undefined;
+    this.#emit({ type: "tool_start", choice: this.#choice, call, id, name });
+    this.#tellArguments(call, held);
+  }
+
+  #tellArguments(call: number, json: string): void {
+    if (json !== "") this.#emit({ type: "tool_args", choice: this.#choice, call, json });
   }
 }
 

@@ -1,31 +1,37 @@
 import { isJsonList, isJsonObject, type Json, type JsonObject, objectOf } from "../../json/lossless.ts";
 import type { EmitEvent } from "../../neutral/events.ts";
-import type { StreamDecoder } from "../../translate/format.ts";
+import { callIdOf } from "../../translate/call-id.ts";
+import type { AnswerContext, StreamDecoder } from "../../translate/format.ts";
 import { SseDecoder, type SseHandler } from "../../translate/sse-decoder.ts";
 import { openAiUsage } from "../usage.ts";
 import { ChoiceReader } from "./choice-reader.ts";
+import { hasFound } from "./content-filter.ts";
 
 /** Tells an answer that does not stream. */
-export function decodeCompletion(body: Json, emit: EmitEvent): void {
+export function decodeCompletion(body: Json, emit: EmitEvent, context: AnswerContext): void {
   if (!isJsonObject(body)) return;
-  const handler = new ChunkHandler(emit);
+  const handler = new ChunkHandler(emit, context);
   handler.take(body);
   handler.onDone();
 }
 
 /** Reads a stream of chat completion chunks. */
-export function openChatStream(emit: EmitEvent): StreamDecoder {
-  return new SseDecoder(new ChunkHandler(emit));
+export function openChatStream(emit: EmitEvent, context: AnswerContext): StreamDecoder {
+  return new SseDecoder(new ChunkHandler(emit, context));
 }
 
 class ChunkHandler implements SseHandler {
   readonly #emit: EmitEvent;
   readonly #choices = new Map<number, ChoiceReader>();
+  /** What a filter found in the prompt, until a choice ends with which it can be told: by itself it says nothing yet (E6). */
+  #found: Json | undefined;
+  #id: string;
   #started = false;
   #ended = false;
 
-  constructor(emit: EmitEvent) {
+  constructor(emit: EmitEvent, context: AnswerContext) {
     this.#emit = emit;
+    this.#id = context.requestId;
   }
 
   isError(data: JsonObject): boolean {
@@ -41,27 +47,25 @@ class ChunkHandler implements SseHandler {
   /** What did not say why it stopped, stopped by itself: the stream says that it is whole. */
   onDone(): void {
     for (const choice of this.#choices.values()) choice.finish(undefined, {});
+    if (this.#areFinished()) this.#tellFound();
     this.#end();
   }
 
   /** Some servers send no `[DONE]`: reasons to stop are an end as well. */
   onEnd(): void {
-    const choices = [...this.#choices.values()];
-    if (choices.length > 0 && choices.every(({ finished }) => finished)) this.#end();
+    if (this.#areFinished()) this.#end();
   }
 
   take(data: JsonObject): void {
     const choices = isJsonList(data["choices"]) ? data["choices"] : [];
-    const model = data["model"];
-    if (!this.#started && (choices.length > 0 || (typeof model === "string" && model !== ""))) {
+    const model = textOf(data["model"]);
+    if (!this.#started && (choices.length > 0 || model !== undefined)) {
       this.#started = true;
-      const id = data["id"];
-      this.#emit({
-        type: "start",
-        id: typeof id === "string" && id !== "" ? id : undefined,
-        model: typeof model === "string" && model !== "" ? model : undefined,
-      });
+      const id = textOf(data["id"]);
+      this.#id = id ?? this.#id;
+      this.#emit({ type: "start", id, model });
     }
+    if (hasFound(data["prompt_filter_results"])) this.#found = data["prompt_filter_results"];
     // Groq tells it in a member of its own where nobody asked for it.
     this.#tellUsage(data["usage"] ?? objectOf(data["x_groq"])["usage"]);
     for (const [place, value] of choices.entries()) {
@@ -71,18 +75,32 @@ class ChunkHandler implements SseHandler {
       this.#tellUsage(value["usage"]);
       const said = value["delta"] ?? value["message"];
       if (isJsonObject(said)) choice.take(said);
-      const reason = value["finish_reason"];
-      if (typeof reason === "string" && reason !== "") choice.finish(reason, value);
+      choice.takeFiltered(value["content_filter_results"]);
+      const reason = textOf(value["finish_reason"]);
+      if (reason === undefined) continue;
+      this.#tellFound();
+      choice.finish(reason, value);
     }
+  }
+
+  #areFinished(): boolean {
+    const choices = [...this.#choices.values()];
+    return choices.length > 0 && choices.every(({ finished }) => finished);
   }
 
   #choiceAt(index: number): ChoiceReader {
     let choice = this.#choices.get(index);
     if (choice === undefined) {
-      choice = new ChoiceReader(index, this.#emit);
+      choice = new ChoiceReader(index, this.#emit, (call) => callIdOf(this.#id, index, call));
       this.#choices.set(index, choice);
     }
     return choice;
+  }
+
+  #tellFound(): void {
+    if (this.#found !== undefined)
+      this.#emit({ type: "other", choice: 0, value: { prompt_filter_results: this.#found } });
+    this.#found = undefined;
   }
 
   #tellUsage(value: Json | undefined): void {
@@ -95,4 +113,8 @@ class ChunkHandler implements SseHandler {
     this.#ended = true;
     this.#emit({ type: "end" });
   }
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
