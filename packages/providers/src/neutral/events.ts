@@ -1,11 +1,25 @@
 import type { TokenUsage } from "../dialects/usage.ts";
 import type { Json } from "../json/lossless.ts";
+import type { JsonNumber } from "./request.ts";
 
 /** Why the model stopped. */
 export type FinishReason = "stop" | "stop_sequence" | "length" | "tool_calls" | "refusal" | "pause";
 
 /** Whose thinking it is, in OpenRouter's words: what is signed goes back to that vendor alone. Absent: nobody signs it. */
 export type ThinkingFormat = "anthropic-claude-v1" | "google-gemini-v1";
+
+/** A place in one of the request's documents, which are counted from 0. */
+export interface CitedPlace {
+  readonly unit: "characters" | "pages" | "blocks";
+  readonly document: JsonNumber;
+  /** The first. */
+  readonly start: JsonNumber;
+  /** The one after the last. */
+  readonly end: JsonNumber;
+  /** What stands there. */
+  readonly text: string;
+  readonly title: string | undefined;
+}
 
 /**
  * What an answer says, in order, in no vendor's words: a stream as it comes, an answer that does not stream all at once. `choice`
@@ -22,6 +36,16 @@ export type AnswerEvent =
       /** Of its tokens, as chat's `logprobs.content` has them. */
       readonly logprobs?: readonly Json[] | undefined;
     }
+  /** Where the text of the block that is open, or that now begins, is from. */
+  | {
+      readonly type: "citation";
+      readonly choice: number;
+      /** As the provider told it. */
+      readonly value: Json;
+      readonly place?: CitedPlace | undefined;
+    }
+  /** What follows is no longer of the same block of text, and not what its citations are about. */
+  | { readonly type: "text_end"; readonly choice: number }
   | {
       readonly type: "thinking";
       readonly choice: number;
@@ -88,12 +112,14 @@ export function commits(event: AnswerEvent): boolean {
     case "tool_start":
     case "tool_args":
     case "tool_end":
+    case "citation":
     case "other":
     case "finish":
       return true;
     case "start":
     case "ping":
     case "usage":
+    case "text_end":
     case "end":
       return false;
   }

@@ -24,9 +24,10 @@ export class BlockQueue {
   #index = 0;
   #headOpen = false;
 
-  /** The kind of the block that was begun last. */
+  /** The kind of the block that was begun last, unless it is over. */
   get lastKind(): BlockKind | undefined {
-    return this.#blocks.at(-1)?.kind;
+    const last = this.#blocks.at(-1);
+    return last?.complete === true ? undefined : last?.kind;
   }
 
   /** Begins a block after all others; what it gives to write. */

@@ -245,7 +245,7 @@ class MessageHandler implements SseHandler {
   }
 
   #cite(citation: Json): void {
-    this.#other({ type: "citation", citation });
+    this.#emit({ type: "citation", choice: 0, value: citation });
   }
 
   #other(value: Json): void {

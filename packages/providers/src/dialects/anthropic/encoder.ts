@@ -4,6 +4,7 @@ import type { AnswerEvent, FinishReason } from "../../neutral/events.ts";
 import { type AnswerContext, AnswerFault, type StreamEncoder } from "../../translate/format.ts";
 import type { TokenUsage } from "../usage.ts";
 import { BlockQueue, event as write } from "./block-queue.ts";
+import { writeCitation } from "./citation.ts";
 import { markSignature } from "./foreign-signature.ts";
 
 /** The vendor that signs calls themselves; here the thinking before a call holds what signs it. */
@@ -95,6 +96,19 @@ export class MessagesStreamEncoder implements StreamEncoder {
         return this.#blocks.appendInput(event.call, event.json);
       case "tool_end":
         return this.#blocks.end(event.call);
+      case "citation": {
+        const citation = writeCitation(event.place);
+        if (citation === undefined) {
+          this.#others.push({ type: "citation", citation: event.value });
+          return "";
+        }
+        return (
+          this.#within("text", { type: "text", text: "" }) +
+          this.#blocks.append({ type: "citations_delta", citation })
+        );
+      }
+      case "text_end":
+        return this.#blocks.lastKind === "text" ? this.#blocks.end() : "";
       case "other":
         this.#others.push(event.value);
         return "";
@@ -128,12 +142,15 @@ interface Gathered {
   /** Grown in place. */
   readonly blocks: { type: string; [key: string]: Json | undefined }[];
   readonly inputs: Map<number, { readonly block: { [key: string]: Json | undefined }; json: string }>;
+  readonly others: Json[];
+  /** The last block is one of text, and what is said goes on in it. */
+  textOpen: boolean;
 }
 
 /** Writes events as one message. */
 export function encodeMessage(events: readonly AnswerEvent[], context: AnswerContext): Json {
-  const gathered: Gathered = { blocks: [], inputs: new Map() };
-  const others: Json[] = [];
+  const gathered: Gathered = { blocks: [], inputs: new Map(), others: [], textOpen: false };
+  const { others } = gathered;
   let head: JsonObject = envelope(context.requestId, context.model);
   let finish: Extract<AnswerEvent, { readonly type: "finish" }> | undefined;
   let usage: TokenUsage | undefined;
@@ -158,15 +175,29 @@ export function encodeMessage(events: readonly AnswerEvent[], context: AnswerCon
 }
 
 function gather(
-  { blocks, inputs }: Gathered,
+  gathered: Gathered,
   event: Exclude<Extract<AnswerEvent, { readonly choice: number }>, { readonly type: "finish" | "other" }>,
 ): void {
+  const { blocks, inputs } = gathered;
   const last = blocks.at(-1);
   switch (event.type) {
     case "text":
-    case "refusal":
-      if (last?.type === "text") last["text"] = (last["text"] as string) + event.text;
-      else blocks.push({ type: "text", text: event.text });
+    case "refusal": {
+      const block = openText(gathered);
+      block["text"] = (block["text"] as string) + event.text;
+      return;
+    }
+    case "citation": {
+      const citation = writeCitation(event.place);
+      if (citation === undefined) gathered.others.push({ type: "citation", citation: event.value });
+      else {
+        const block = openText(gathered);
+        block["citations"] = [...((block["citations"] as Json[] | undefined) ?? []), citation];
+      }
+      return;
+    }
+    case "text_end":
+      gathered.textOpen = false;
       return;
     case "thinking":
       if (last?.type === "thinking" && last["signature"] === "")
@@ -193,6 +224,16 @@ function gather(
     }
     case "tool_end":
   }
+}
+
+/** The block that text goes on in; a new one where there is none, or something else came since. */
+function openText(gathered: Gathered): Gathered["blocks"][number] {
+  const last = gathered.blocks.at(-1);
+  if (gathered.textOpen && last?.type === "text") return last;
+  const block = { type: "text", text: "" };
+  gathered.blocks.push(block);
+  gathered.textOpen = true;
+  return block;
 }
 
 function sign(blocks: Gathered["blocks"], signature: string): void {

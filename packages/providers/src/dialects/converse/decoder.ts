@@ -9,6 +9,7 @@ import {
 } from "../../json/lossless.ts";
 import type { EmitEvent, FinishReason } from "../../neutral/events.ts";
 import { converseUsage } from "../usage.ts";
+import { readCitedPlace } from "./citation.ts";
 
 /** Only Claude's thinking is signed here. */
 const FORMAT = "anthropic-claude-v1";
@@ -48,6 +49,8 @@ interface OpenBlock {
 export class AnswerHandler {
   readonly #emit: EmitEvent;
   readonly #open = new Map<Json | undefined, OpenBlock>();
+  /** Blocks of text that are open. */
+  readonly #texts = new Set<Json | undefined>();
   #calls = 0;
   #started = false;
   #stopped = false;
@@ -86,8 +89,10 @@ export class AnswerHandler {
   /** One block of an answer that does not stream. */
   takeBlock(block: JsonObject): void {
     const { text, reasoningContent, toolUse, citationsContent } = block;
-    if (typeof text === "string") this.#text(text);
-    else if (isJsonObject(reasoningContent)) this.#reason(reasoningContent);
+    if (typeof text === "string") {
+      this.#text(text);
+      this.#endText();
+    } else if (isJsonObject(reasoningContent)) this.#reason(reasoningContent);
     else if (isJsonObject(toolUse) && !isServerTool(toolUse)) this.#call(toolUse);
     else if (isJsonObject(citationsContent)) this.#takeCited(citationsContent);
     else this.#other(block);
@@ -116,9 +121,10 @@ export class AnswerHandler {
   #takeDelta(index: Json | undefined, delta: JsonObject): void {
     const open = this.#open.get(index);
     const { text, toolUse, reasoningContent, citation } = delta;
+    if (typeof text === "string" || isJsonObject(citation)) this.#texts.add(index);
     if (typeof text === "string") this.#text(text);
     else if (isJsonObject(reasoningContent)) this.#reason(reasoningContent);
-    else if (isJsonObject(citation)) this.#other({ type: "citation", citation });
+    else if (isJsonObject(citation)) this.#cite(citation);
     else if (open?.call !== undefined && isJsonObject(toolUse)) {
       const { input } = toolUse;
       if (typeof input === "string" && input !== "")
@@ -128,6 +134,7 @@ export class AnswerHandler {
   }
 
   #closeBlock(index: Json | undefined): void {
+    if (this.#texts.delete(index)) this.#endText();
     const open = this.#open.get(index);
     this.#open.delete(index);
     if (open === undefined) return;
@@ -165,8 +172,8 @@ export class AnswerHandler {
   #takeCited(cited: JsonObject): void {
     const { content, citations } = cited;
     for (const part of isJsonList(content) ? content : []) this.#text(textOf(objectOf(part)["text"]));
-    for (const citation of isJsonList(citations) ? citations : [])
-      this.#other({ type: "citation", citation });
+    for (const citation of isJsonList(citations) ? citations : []) this.#cite(objectOf(citation));
+    this.#endText();
   }
 
   #stop(data: JsonObject): void {
@@ -199,6 +206,14 @@ export class AnswerHandler {
 
   #text(text: string | undefined): void {
     if (text) this.#emit({ type: "text", choice: 0, text });
+  }
+
+  #cite(citation: JsonObject): void {
+    this.#emit({ type: "citation", choice: 0, value: citation, place: readCitedPlace(citation) });
+  }
+
+  #endText(): void {
+    this.#emit({ type: "text_end", choice: 0 });
   }
 
   #other(value: Json): void {

@@ -158,8 +158,13 @@ class ChoiceState {
         return toolDelta(event.call, { arguments: event.json });
       case "tool_end":
         return this.#withArguments.has(event.call) ? undefined : toolDelta(event.call, { arguments: "{}" });
+      case "citation":
+        this.#others.push({ type: "citation", citation: event.value });
+        return undefined;
       case "other":
         this.#others.push(event.value);
+        return undefined;
+      case "text_end":
         return undefined;
     }
   }
@@ -259,6 +264,10 @@ function gather(message: Message, event: ChoiceEvent): void {
       (message.calls[event.call] as { json: string }).json += event.json;
       return;
     case "tool_end":
+    case "text_end":
+      return;
+    case "citation":
+      message.others.push({ type: "citation", citation: event.value });
       return;
     case "other":
       message.others.push(event.value);

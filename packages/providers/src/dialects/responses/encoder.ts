@@ -141,8 +141,13 @@ export class ResponsesStreamEncoder implements StreamEncoder {
         return this.#items.appendCall(event.call, event.json);
       case "tool_end":
         return this.#items.endCall(event.call);
+      case "citation":
+        this.#others.push({ type: "citation", citation: event.value });
+        return "";
       case "other":
         this.#others.push(event.value);
+        return "";
+      case "text_end":
         return "";
       case "finish":
         return this.#stop(event);
