@@ -43,6 +43,26 @@ describe("P8 stored responses", () => {
     expect(stage.decides[1]?.facts).toMatchObject({ kept: KEPT });
   });
 
+  it("its items are found again by their own ids, those of a stream from its end on", () => {
+    const stage = createStage(attempt("d/m", ORDER));
+    const [first, second] = ["rs_0123456789abcdef", "msg_0123456789abcdef"];
+    const continuing = (...ids: string[]): string =>
+      body({ input: [...ids.map((id) => ({ type: "item_reference", id })), { role: "user", content: "x" }] });
+    stage.ask({ path: PATH, body: body({}) });
+    stage.upstream.at(0).answer(200, MADE.replace('{"type"', `{"id":"${first}","type"`));
+    stage.ask({ path: PATH, body: continuing(first, "msg_of_elsewhere_1") });
+    expect(stage.decides[1]?.facts).toMatchObject({ kept: KEPT });
+    const output = [{ id: second, type: "message" }];
+    const completed = { type: "response.completed", response: { id: "resp_2", output } };
+    stage.upstream.at(1).stream();
+    stage.upstream
+      .at(1)
+      .data(`data: ${JSON.stringify(completed)}\n\n`)
+      .end();
+    stage.ask({ path: PATH, body: continuing(second) });
+    expect(stage.decides[2]?.facts).toMatchObject({ kept: KEPT });
+  });
+
   it("nobody remembers what is not kept", async () => {
     const stage = createStage(attempt("d/m", ORDER));
     stage.ask({ path: PATH, body: body({ store: false }) });

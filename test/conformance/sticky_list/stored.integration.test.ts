@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { eventually, failure, json, tooMany } from "@switchyard/testkit";
+import { eventually, failure, json, sse, tooMany } from "@switchyard/testkit";
 import type { RecordedCall } from "@switchyard/testkit";
 import type { GatewayClient, Reply } from "../../support/gateway-client.ts";
 import type { Scene, SceneSpec, UpstreamName } from "../../support/gateway-scene.ts";
@@ -73,11 +73,34 @@ forEachForm("sticky_list: stored responses", {}, (stage) => {
 
   it.concurrent("P8 'they fail with 400 unless a user or expression key picks their model': two names, nobody's id", async () => {
     await using scene = await stage.scene(TWO);
-    for (const fields of [UNKNOWN, { conversation: "conv_elsewhere" }]) {
+    const reference = { input: [{ type: "item_reference", id: "msg_of_elsewhere" }] };
+    for (const fields of [UNKNOWN, { conversation: "conv_elsewhere" }, reference]) {
       const refused = await create(scene, fields);
       expect([refused.status, refused.error.code]).toEqual([400, "stored_response_not_routable"]);
     }
     expect(scene.counts).toEqual({ A: 0, B: 0 });
+  });
+
+  it.concurrent("P8 'or an item_reference input item': it reaches the account whose answer has that item, whole and streamed", async () => {
+    await using scene = await stage.scene(TWO);
+    for (const name of PAIR) {
+      const item = { id: `msg_${name}_${scene.group}_0123456789`, type: "message", content: [] };
+      const made = response(`resp_${name}${scene.group}`, `from ${name}`, { output: [item] });
+      const completed = `event: response.completed\ndata: ${JSON.stringify({ type: "response.completed", sequence_number: 1, response: made })}\n\n`;
+      scene[name].answer((call) =>
+        call.body.includes('"stream":true') ? sse([completed]) : json(200, made),
+      );
+    }
+    for (const stream of [false, true, true, false]) {
+      const [id = "", keeper] = /msg_(A|B)_[\w-]+/u.exec((await create(scene, { stream })).text) ?? [];
+      const input = [
+        { type: "item_reference", id },
+        { role: "user", content: "go on" },
+      ];
+      for (let turn = 0; turn < 3; turn += 1) {
+        expect((await create(scene, { input })).text).toContain(`resp_${keeper}`);
+      }
+    }
   });
 
   it.concurrent("P8 'the 400 tells the caller only that this API can't read or continue the stored response'", async () => {

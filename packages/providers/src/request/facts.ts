@@ -2,6 +2,7 @@ import type { Endpoint } from "@switchyard/core";
 import { KeySlots, readString, scanDocument, scanObject, valueStart } from "../json/scan.ts";
 import { takeEncryptedSeen } from "../json/skip.ts";
 import { decodeUtf8 } from "../json/text.ts";
+import { readItemReferences } from "./item-references.ts";
 import {
   CONVERSATION,
   ENCODING_FORMAT,
@@ -68,7 +69,7 @@ export interface BodyFacts {
   readonly usageAsked: boolean;
   /** Embeddings: the format asked for. Absent means numbers. */
   readonly encodingFormat: "float" | "base64" | undefined;
-  /** Responses: ids of what it continues, a response or a conversation that one account keeps (P8). */
+  /** Responses: ids of what it continues, a response, a conversation or single items that one account keeps (P8). */
   readonly continues: readonly string[];
   /** Responses: the answer is to be kept, which goes without saying (P8). */
   readonly store: boolean;
@@ -216,5 +217,6 @@ function readContinued(bytes: Uint8Array): readonly string[] {
       ids.push(readString(bytes, conversationSlots.start(0), conversationSlots.end(0)));
     }
   }
+  if (slots.has(INPUT)) ids.push(...readItemReferences(bytes, slots.start(INPUT), slots.end(INPUT)));
   return ids;
 }

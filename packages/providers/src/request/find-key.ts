@@ -22,21 +22,28 @@ export class KeyFinder {
 
   /** Position of the opening quote of the key's next value that is a string, from `from` on; -1 without one. */
   next(bytes: Uint8Array, from: number): number {
+    for (let at = this.#find(bytes, from, bytes.length); at >= 0; at = this.#find(bytes, at, bytes.length)) {
+      const colon = skipSpace(bytes, at, bytes.length);
+      const value = bytes[colon] === COLON ? skipSpace(bytes, colon + 1, bytes.length) : -1;
+      if (value > 0 && bytes[value] === QUOTE) return value;
+    }
+    return -1;
+  }
+
+  /** Whether the word stands in the text at all, as a key or as a value. */
+  isIn(bytes: Uint8Array, from: number, limit: number): boolean {
+    return this.#find(bytes, from, limit) >= 0;
+  }
+
+  /** The position after the next occurrence, quotes included; -1 without one. */
+  #find(bytes: Uint8Array, from: number, limit: number): number {
     const word = this.#word;
     const last = word.length - 1;
     let position = from + last;
-    while (position < bytes.length) {
+    while (position < limit) {
       const skip = this.#skip[bytes[position] as number] as number;
-      if (skip > 0) {
-        position += skip;
-        continue;
-      }
-      if (rangeEquals(bytes, position - last, position + 1, word)) {
-        const colon = skipSpace(bytes, position + 1, bytes.length);
-        const value = bytes[colon] === COLON ? skipSpace(bytes, colon + 1, bytes.length) : -1;
-        if (value > 0 && bytes[value] === QUOTE) return value;
-      }
-      position++;
+      if (skip === 0 && rangeEquals(bytes, position - last, position + 1, word)) return position + 1;
+      position += skip || 1;
     }
     return -1;
   }

@@ -116,6 +116,23 @@ describe("what commits (E6)", () => {
     expect(of(CREATED)).toMatchObject({ verdict: "cut", keeps: ["resp_1", "conv_1"], sequence: 1 });
   });
 
+  it("its items are kept with it, by the ids that nobody else has (P8)", () => {
+    const output = [
+      { id: "rs_0123456789abcdef" },
+      { id: "msg_1" },
+      7,
+      { id: 8 },
+      { id: "msg_0123456789abcdef" },
+    ];
+    expect(of(event("response.completed", { response: { id: "resp_1", output } })).keeps).toEqual([
+      "resp_1",
+      "rs_0123456789abcdef",
+      "msg_0123456789abcdef",
+    ]);
+    const many = Array.from({ length: 40 }, (_, place) => ({ id: `msg_0123456789abcdef_${place}` }));
+    expect(of(event("response.completed", { response: { id: "r", output: many } })).keeps).toHaveLength(16);
+  });
+
   it("a replay tells what it tells, failed or not, and counts nothing again", () => {
     const failed = event("response.failed", { response: { status: "failed", usage: { total_tokens: 1 } } });
     const reader = new ResponsesStreamReader({ replays: true });

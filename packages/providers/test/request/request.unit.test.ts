@@ -70,6 +70,26 @@ describe("readRequestFacts", () => {
   });
 });
 
+describe("what a request continues (P8)", () => {
+  const reference = (id: unknown): object => ({ type: "item_reference", id });
+  it.each([
+    [{ previous_response_id: "resp_1", conversation: { id: "conv_1" } }, ["resp_1", "conv_1"]],
+    [{ input: [reference("rs_1"), { role: "user", content: "x" }, reference("msg_2")] }, ["msg_2", "rs_1"]],
+    [{ previous_response_id: "resp_1", input: [reference("msg_1")] }, ["resp_1", "msg_1"]],
+    [{ input: Array.from({ length: 40 }, (_, n) => reference(`i${n}`)) }, range(39, 24).map((n) => `i${n}`)],
+    [{ input: [reference(7), { type: "item_reference" }, "item_reference", null] }, []],
+    [{ input: [{ role: "user", content: 'my "item_reference"' }] }, []],
+    [{ input: [{ role: "user", content: [{ type: "item_reference", id: "x" }] }] }, []],
+    [{ input: "item_reference" }, []],
+  ])("%j", (fields, ids) => {
+    expect(factsOf("responses", JSON.stringify({ model: "g", ...fields })).continues).toEqual(ids);
+  });
+
+  function range(from: number, to: number): number[] {
+    return Array.from({ length: from - to + 1 }, (_, place) => from - place);
+  }
+});
+
 describe("encrypted contents (BH-31)", () => {
   it.each([
     ['{"input":[{"type":"reasoning","encrypted_content":"x"}]}', true],

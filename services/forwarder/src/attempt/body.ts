@@ -17,6 +17,8 @@ export interface Body {
 export interface ServedFacts {
   readonly usage: TokenUsage | undefined;
   readonly model: string | undefined;
+  /** Ids under which the provider keeps the answer, once it is whole (P8). */
+  readonly keeps?: readonly string[];
 }
 
 /** The attempt, as its body sees it. */

@@ -32,13 +32,20 @@ export class KeptResponses {
     void this.#open();
   }
 
-  /** Undefined for an id that nobody remembers. Settles within the bus's own time; wait {@link FIND_MS}, no longer. */
-  find(id: string): StoredResponse | undefined | Promise<StoredResponse | undefined> {
-    if (id.length > LONGEST_ID) return undefined;
-    const known = this.#local.get(id);
-    if (known === undefined) return this.#load(id);
-    this.#keep(id, known);
-    return known;
+  /** What this replica itself remembers of the first of these ids that it knows. */
+  known(ids: readonly string[]): StoredResponse | undefined {
+    for (const id of ids) {
+      const entry = this.#local.get(id);
+      if (entry === undefined) continue;
+      this.#keep(id, entry);
+      return entry;
+    }
+    return undefined;
+  }
+
+  /** The same of the store: undefined for an id that nobody remembers. Settles within the bus's own time; wait {@link FIND_MS}, no longer. */
+  async find(id: string): Promise<StoredResponse | undefined> {
+    return id.length > LONGEST_ID ? undefined : this.#load(id);
   }
 
   /** Here at once, elsewhere soon: nobody waits for it. */

@@ -10,6 +10,8 @@ import { settle } from "../settle.ts";
 const PREFIX = "/v1/responses/";
 /** Ids go into the provider's path as they are, so they hold nothing that a path could be changed with. */
 const ID = /^[\w-]{1,256}$/;
+/** A request may name many stored items; they are of one account, so a few are asked for. */
+const MOST_FINDS = 4;
 const METHODS: ReadonlyMap<string, readonly string[]> = new Map([
   ["", ["GET", "DELETE"]],
   ["/input_items", ["GET"]],
@@ -44,27 +46,29 @@ export function findKept(
   responses: KeptResponses,
   goOn: (kept: StoredResponse | undefined) => void,
 ): void {
-  const [first, second] = continues;
-  if (first === undefined) {
-    goOn(undefined);
+  const known = responses.known(continues);
+  if (known !== undefined || continues.length === 0) {
+    goOn(known);
     return;
   }
   settle(
-    () => firstOf(responses, first, second),
+    () => firstFound(responses, continues.slice(0, MOST_FINDS)),
     goOn,
     () => goOn(undefined),
     FIND_MS,
   );
 }
 
-function firstOf(
+/** All at once, since there is little time; one that can't be looked up is as good as one that is not there. */
+async function firstFound(
   responses: KeptResponses,
-  first: string,
-  second: string | undefined,
-): StoredResponse | undefined | Promise<StoredResponse | undefined> {
-  const found = responses.find(first);
-  if (second === undefined || (found !== undefined && !(found instanceof Promise))) return found;
-  return Promise.resolve(found).then((kept) => kept ?? responses.find(second));
+  ids: readonly string[],
+): Promise<StoredResponse | undefined> {
+  const finds = await Promise.allSettled(ids.map((id) => responses.find(id)));
+  for (const find of finds) {
+    if (find.status === "fulfilled" && find.value !== undefined) return find.value;
+  }
+  return undefined;
 }
 
 /** What routing is told of it; empty where nobody remembers. */

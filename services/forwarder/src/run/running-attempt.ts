@@ -16,6 +16,8 @@ import type { RunRequest } from "../request/run-request.ts";
 import { blameless } from "../request/stored-request.ts";
 import type { RequestTrace, TracedAttempt } from "../report/request-trace.ts";
 
+const NOTHING: readonly string[] = [];
+
 /** An answer that commits: its head as the caller gets it, and what is known of one that is whole. */
 export interface ServedHead {
   readonly status: number;
@@ -63,6 +65,7 @@ export class RunningAttempt implements AttemptListener {
   #translated = false;
   /** What the provider answers stays with it (P8). */
   #keeps = false;
+  #remembered: readonly string[] = NOTHING;
   /** Its answer has begun, though it may not have been passed on. */
   #answers = false;
   #status = 0;
@@ -204,11 +207,20 @@ export class RunningAttempt implements AttemptListener {
   onServe(head: ExchangeHead, facts: ServedFacts | undefined, keeps: readonly string[] | undefined): void {
     this.onAnswers();
     this.#status = head.status;
-    if (keeps !== undefined && this.#keeps) this.#deps.responses.remember(keeps, this.order);
+    this.#remember(keeps);
     this.#traced?.serves();
     const told = facts === undefined ? "stream" : "whole";
     const headers = servedHeaders(head.headers, this.#translated ? told : undefined);
     this.#listener.onServe(this, { status: head.status, headers, facts });
+  }
+
+  /** A stream names at its end what it did not at its beginning. */
+  #remember(keeps: readonly string[] | undefined): void {
+    if (keeps === undefined || !this.#keeps) return;
+    const before = this.#remembered;
+    const more = before.length === 0 ? keeps : keeps.filter((id) => !before.includes(id));
+    this.#remembered = keeps;
+    if (more.length > 0) this.#deps.responses.remember(more, this.order);
   }
 
   onBytes(bytes: Uint8Array): boolean {
@@ -219,6 +231,7 @@ export class RunningAttempt implements AttemptListener {
     const timing = (this.#attempt as Attempt).timing;
     if (!this.#end()) return;
     this.#traced?.served(facts);
+    this.#remember(facts.keeps);
     const ok = { error: undefined, status: this.#status, retryAfterMs: undefined };
     this.#scope.end(ok, servedCall(timing, facts.usage, this.order.hedges));
     this.#listener.onServed(this, facts);

@@ -1,6 +1,6 @@
 import { isFilled } from "../../json/filled.ts";
 import { KeyTable } from "../../json/key-table.ts";
-import { KeySlots, readString, scanObject } from "../../json/scan.ts";
+import { KeySlots, readString, scanObject, walkArray } from "../../json/scan.ts";
 import { rangeEquals } from "../../json/text.ts";
 import { CONVERSATION_KEYS } from "../../request/keys.ts";
 import { readOpenAiUsage, type TokenUsage } from "../usage.ts";
@@ -25,10 +25,17 @@ const STORE = 6;
 const CONVERSATION = 7;
 
 const slots = new KeySlots(RESPONSE_KEYS);
+const ITEM_KEYS = new KeyTable(["id"]);
+const itemSlots = new KeySlots(ITEM_KEYS);
+/** Items of one answer that are worth remembering: a later request that refers to one refers to its neighbours too. */
+const MOST_ITEMS = 16;
+/** Servers that count their items give the same ids again and again, which tell nothing. */
+const SHORTEST_ITEM_ID = 16;
 const conversationSlots = new KeySlots(CONVERSATION_KEYS);
 const FALSE = Uint8Array.from([0x66, 0x61, 0x6c, 0x73, 0x65]);
 const QUOTE = 0x22;
 const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
 
 /** What a response object says that others than its caller need. */
 export interface ResponseReading {
@@ -37,7 +44,7 @@ export interface ResponseReading {
   readonly failed: boolean;
   readonly model: string | undefined;
   readonly usage: TokenUsage | undefined;
-  /** Ids under which its provider keeps it: its own, and its conversation's (P8). */
+  /** Ids under which its provider keeps it: its own, its conversation's, and its items' (P8). */
   readonly keeps: readonly string[];
 }
 
@@ -73,6 +80,17 @@ function readKeeps(bytes: Uint8Array): readonly string[] {
     if (conversationSlots.has(0) && bytes[conversationSlots.start(0)] === QUOTE) {
       ids.push(readString(bytes, conversationSlots.start(0), conversationSlots.end(0)));
     }
+  }
+  if (slots.has(OUTPUT) && bytes[slots.start(OUTPUT)] === OPEN_BRACKET) {
+    walkArray(bytes, slots.start(OUTPUT), slots.end(OUTPUT), (start, end) => {
+      if (bytes[start] !== OPEN_BRACE) return true;
+      scanObject(bytes, start, end, ITEM_KEYS, itemSlots);
+      if (itemSlots.has(0) && bytes[itemSlots.start(0)] === QUOTE) {
+        const item = readString(bytes, itemSlots.start(0), itemSlots.end(0));
+        if (item.length >= SHORTEST_ITEM_ID) ids.push(item);
+      }
+      return ids.length < MOST_ITEMS;
+    });
   }
   return ids;
 }
