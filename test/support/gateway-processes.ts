@@ -81,9 +81,7 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
   };
   const facades = members.filter(({ service }) => service === "facade").map(({ http }) => http);
   const ops = members.map((member) => member.ops);
-  // A facade works by no config.
-  const configured = members.filter(({ service }) => service !== "facade").map((member) => member.ops);
-  await waitForRevision(configured, 1);
+  await waitForRevision(ops, 1);
   const kill = async (service: ServiceName, replica = 0): Promise<void> => {
     const { process } = of(service, replica);
     process.kill("SIGKILL");
@@ -101,7 +99,7 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
     ops,
     logs: () => [...ended, ...members.map(({ process }) => process.output)].join("\n"),
     apply: async (next) => {
-      await waitForRevision(configured, await applyConfig(rpc("router"), readConfig(withRuntime(next, {}))));
+      await waitForRevision(ops, await applyConfig(rpc("router"), readConfig(withRuntime(next, {}))));
     },
     kill,
     restart: async (service, replica = 0) => {

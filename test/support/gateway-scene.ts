@@ -57,6 +57,8 @@ export interface SceneSpec {
   readonly key?: object;
   /** Fields of further keys with the same grants, reached by {@link Scene.caller}. */
   readonly callers?: readonly object[];
+  /** Families that serve native endpoints, by the endpoint's name: {@link Scene.native} is its path. */
+  readonly native?: Readonly<Record<string, readonly string[]>>;
   readonly upstream?: ScriptedProviderOptions;
 }
 
@@ -73,6 +75,7 @@ export interface Fragment {
   readonly providers: readonly object[];
   readonly groups: readonly object[];
   readonly keys: readonly object[];
+  readonly native_endpoints: readonly object[];
 }
 
 /** A group of scripted upstreams behind a gateway, with a caller's key of its own. */
@@ -112,6 +115,11 @@ export class Scene extends GatewayClient {
   /** The name of another group of the scene. */
   groupOf(name: string): string {
     return this.#names.group(name);
+  }
+
+  /** The path of a native endpoint of the scene. */
+  native(name: string): string {
+    return this.#names.native(name);
   }
 
   /** Changes the config, by the spec; resolves when every process works by it. */
@@ -178,6 +186,7 @@ interface SceneNames {
   readonly tag: string;
   readonly key: string;
   group(name: string): string;
+  native(name: string): string;
 }
 
 let scenes = 0;
@@ -192,7 +201,12 @@ export async function setScene(spec: SceneSpec): Promise<SceneSet> {
   ]);
   const upstreams = new Map<UpstreamName, ScriptedProvider>();
   for (const name of [...listed].toSorted()) upstreams.set(name, await createScriptedProvider(spec.upstream));
-  const names: SceneNames = { tag, key: `ck-test-${tag}`, group: (name) => `${name}-${tag}` };
+  const names: SceneNames = {
+    tag,
+    key: `ck-test-${tag}`,
+    group: (name) => `${name}-${tag}`,
+    native: (name) => `/v1/${name}-${tag}`,
+  };
   return { spec, upstreams, names, fragment: writeFragment(spec, upstreams, names) };
 }
 
@@ -237,6 +251,10 @@ function writeFragment(
     providers,
     groups,
     keys,
+    native_endpoints: Object.entries(spec.native ?? {}).map(([name, families]) => ({
+      path: names.native(name),
+      provider_families: families,
+    })),
   };
 }
 

@@ -100,6 +100,7 @@ function configOf(fragments: Iterable<Fragment>): object {
     providers: all.flatMap(({ providers }) => providers),
     groups: all.flatMap(({ groups }) => groups),
     keys: all.flatMap(({ keys }) => keys),
+    native_endpoints: all.flatMap((fragment) => fragment.native_endpoints),
   };
 }
 

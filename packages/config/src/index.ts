@@ -16,6 +16,7 @@ export { resolvePolicy } from "./presets/resolve-policy.ts";
 export { compileGroups } from "./snapshot/compile-groups.ts";
 export { compileSnapshot, type CompileOptions } from "./snapshot/compile-snapshot.ts";
 export { configHash, sha256Hex } from "./snapshot/config-hash.ts";
+export { nativePaths } from "./snapshot/native-endpoints.ts";
 export { keepsResponses, readProviders, type ProviderAccount } from "./snapshot/provider-account.ts";
 export {
   credentialReference,

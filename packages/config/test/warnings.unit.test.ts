@@ -42,12 +42,6 @@ test.each<[what: string, parts: Record<string, unknown>, path: string, words: st
     NOT_ENFORCED,
   ],
   [
-    "native endpoints",
-    { native_endpoints: [{ path: "/v1/x", provider_families: ["openai"] }] },
-    "native_endpoints[0]",
-    NOT_ENFORCED,
-  ],
-  [
     "quota fallback",
     {
       groups: [
@@ -121,6 +115,5 @@ test("the documented example is valid; what this version does not do yet is told
     "keys[0].budget",
     "teams[0].limits",
     "teams[0].budget",
-    "native_endpoints[0]",
   ]);
 });

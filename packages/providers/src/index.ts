@@ -1,4 +1,5 @@
 export type { AnswerReading } from "./dialects/answer.ts";
+export type { AnswerWatch } from "./dialects/answer-watch.ts";
 export type { CallerError, Dialect, StreamReader, StreamVerdict } from "./dialects/dialect.ts";
 export { dialectOf } from "./dialects/index.ts";
 export type { ChatStreamOptions } from "./dialects/openai/chat-stream.ts";
@@ -26,7 +27,6 @@ export { FAMILIES } from "./families/index.ts";
 export { callerHeaders } from "./families/response-headers.ts";
 export { readConversationText } from "./request/conversation.ts";
 export {
-  type BodyEndpoint,
   type BodyFacts,
   type BodyFault,
   type BodyLayout,
@@ -34,6 +34,7 @@ export {
   type RequestFactsResult,
   readRequestFacts,
 } from "./request/facts.ts";
+export { factsOfNative, type NativeCall } from "./request/native-facts.ts";
 export { originOf, readOrigins } from "./request/origin-marks.ts";
 export type { BodyRewrite } from "./request/rewrite.ts";
 export { readSessionKey } from "./request/session.ts";
@@ -44,6 +45,7 @@ export {
   planExchange,
   type ReadAnswer,
 } from "./translate/exchange.ts";
+export { type NativePlan, planNative } from "./translate/native-exchange.ts";
 export { planStored } from "./translate/stored-exchange.ts";
 export { SseFramer } from "./sse/framer.ts";
 export { ElsewhereFault, TranslationFault } from "./translate/fault.ts";

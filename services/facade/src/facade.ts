@@ -33,7 +33,7 @@ export interface FacadeOptions extends Partial<ServerLimits> {
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** Paths of native endpoints by the config in force; asked only for paths that are not the facade's own. */
-  readonly nativePaths?: (() => readonly string[]) | undefined;
+  readonly nativePaths?: (() => ReadonlySet<string>) | undefined;
   /** False: node:http reads every request, the plain ones too. Answers are the same. Default true. */
   readonly fastLane?: boolean | undefined;
 }
@@ -59,7 +59,8 @@ export interface Facade {
 /** How long callers have to take the last words of a drain, ms. */
 const LAST_WORDS_MS = 200;
 
-const NO_PATHS = (): readonly string[] => [];
+const NONE: ReadonlySet<string> = new Set();
+const NO_PATHS = (): ReadonlySet<string> => NONE;
 const SHUTTING_DOWN = refusal(503, "overloaded", "the gateway is shutting down; try again");
 
 /** Creates the HTTP face; it serves after `listen`. */
@@ -76,7 +77,7 @@ class HttpFacade implements Facade, ExchangeHost {
   readonly active = new Roster<Exchange>();
   readonly pipelined = new Set<Exchange>();
   closing = false;
-  readonly #nativePaths: () => readonly string[];
+  readonly #nativePaths: () => ReadonlySet<string>;
   readonly #server: Server<typeof FacadeRequest, typeof FacadeResponse>;
   readonly #sockets = new Set<Socket>();
   readonly #fastLane: FastLane | undefined;
@@ -257,7 +258,7 @@ function refuseHosts(hosts: number, httpMinor: number): Refusal | undefined {
 function refuseTarget(route: Route | undefined, method: string, path: string): Refusal | undefined {
   if (route === undefined) return refusal(404, "not_found", notFoundMessage(path));
   const { allow } = route;
-  if (allow === undefined || allow.includes(method)) return undefined;
+  if (allow.includes(method)) return undefined;
   const methods = allow.join(", ");
   return refusal(405, "method_not_allowed", `this path takes ${methods}`, { allow: methods });
 }

@@ -9,7 +9,7 @@ import type { RequestSource, ResponseWriter } from "./ports.ts";
 export interface FastConnectionHost {
   readonly maxBodyBytes: number;
   readonly limits: ServerLimits;
-  readonly nativePaths: () => readonly string[];
+  readonly nativePaths: () => ReadonlySet<string>;
   /** Begins the exchange; it attaches itself to `source`. */
   serve(source: RequestSource, writer: ResponseWriter, request: PlainRequest): void;
   /** Gives the socket, with what was read of it and not answered, to node:http. */

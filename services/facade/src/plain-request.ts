@@ -25,7 +25,7 @@ const BODY_EXPECTED = new Set(["POST", "PUT", "PATCH"]);
 export function readPlainRequest(
   text: string,
   maxBodyBytes: number,
-  nativePaths: () => readonly string[],
+  nativePaths: () => ReadonlySet<string>,
 ): PlainRequest | undefined {
   const parsed = parseRequestHead(text);
   if (parsed === undefined) return undefined;
@@ -33,7 +33,7 @@ export function readPlainRequest(
   if (!METHODS.has(method)) return undefined;
   const { path, query } = splitTarget(parsed.path);
   const route = findRoute(path) ?? findNativeRoute(path, nativePaths());
-  if (route === undefined || (route.allow !== undefined && !route.allow.includes(method))) return undefined;
+  if (route === undefined || !route.allow.includes(method)) return undefined;
   const head = new RequestHead();
   const { names, values } = fields;
   for (let at = 0; at < names.length; at += 1) head.take(names[at] as string, values[at] as string);

@@ -6,8 +6,8 @@ export type Face = "openai" | "responses" | "anthropic";
 /** A path that is served. */
 export interface Route {
   readonly face: Face;
-  /** Methods in the form of the `Allow` header; undefined: any, which native endpoints are. */
-  readonly allow: readonly string[] | undefined;
+  /** Methods in the form of the `Allow` header. */
+  readonly allow: readonly string[];
 }
 
 const CREATE = ["POST"] as const;
@@ -17,8 +17,8 @@ const RESPONSES_CREATE: Route = { face: "responses", allow: CREATE };
 const MODELS: Route = { face: "openai", allow: READ };
 const STORED: Route = { face: "responses", allow: ["GET", "HEAD", "DELETE"] };
 const STORED_ITEMS: Route = { face: "responses", allow: READ };
-const NATIVE: Route = { face: "openai", allow: undefined };
-const NATIVE_ANTHROPIC: Route = { face: "anthropic", allow: undefined };
+/** What is routed by the model that a body names can only be posted: nothing says where a GET or a DELETE would belong. */
+const NATIVE: Route = { face: "openai", allow: CREATE };
 
 const EXACT = new Map<string, Route>([
   ["/v1/chat/completions", { face: "openai", allow: CREATE }],
@@ -41,9 +41,8 @@ export function findRoute(path: string): Route | undefined {
 }
 
 /** The route of a native endpoint; asked for after `findRoute`, so that a config cannot hide our paths. */
-export function findNativeRoute(path: string, nativePaths: readonly string[]): Route | undefined {
-  if (!nativePaths.includes(path)) return undefined;
-  return faceOf(path) === "anthropic" ? NATIVE_ANTHROPIC : NATIVE;
+export function findNativeRoute(path: string, nativePaths: ReadonlySet<string>): Route | undefined {
+  return nativePaths.has(path) ? NATIVE : undefined;
 }
 
 /** The shape of errors for one request. The list of models is both vendors', and clients of Anthropic's API say its version. */

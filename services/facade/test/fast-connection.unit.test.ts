@@ -70,7 +70,7 @@ function rig(): Rig {
     connection: new FastConnection(socket as unknown as Socket, {
       maxBodyBytes: 1000,
       limits: LIMITS,
-      nativePaths: () => ["/v1/native"],
+      nativePaths: () => NATIVE,
       serve(source, writer, request) {
         self.served.push(request);
         self.writer = writer;
@@ -221,15 +221,16 @@ test("a head that could be read as two is not written", () => {
   expect(r.writer?.headersSent).toBe(false);
 });
 
-const readPlain = (text: string): PlainRequest | undefined =>
-  readPlainRequest(text, 1000, () => ["/v1/native"]);
+const NATIVE = new Set(["/v1/native"]);
+
+const readPlain = (text: string): PlainRequest | undefined => readPlainRequest(text, 1000, () => NATIVE);
 
 test.each([
   "POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ncontent-length: 1000",
   "POST /v1/responses/?a=b HTTP/1.1\r\nhost: h\r\nconnection: Keep-Alive\r\ncontent-length: 0",
   "GET /v1/models HTTP/1.1\r\nhost: h",
   "HEAD /v1/models/a HTTP/1.1\r\nhost: h",
-  "PUT /v1/native HTTP/1.1\r\nhost: h\r\ncontent-encoding: gzip\r\ncontent-length: 5",
+  "POST /v1/native HTTP/1.1\r\nhost: h\r\ncontent-encoding: gzip\r\ncontent-length: 5",
 ])("plain: %j", (text) => {
   expect(readPlain(text)).toBeDefined();
 });
@@ -246,6 +247,7 @@ test.each([
   "POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ncontent-length: 2\r\nconnection: close",
   "POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ncontent-length: 2\r\nproxy-connection: close",
   "GET /v1/chat/completions HTTP/1.1\r\nhost: h",
+  "PUT /v1/native HTTP/1.1\r\nhost: h\r\ncontent-length: 5",
   "OPTIONS /v1/native HTTP/1.1\r\nhost: h",
   "GET /nothing HTTP/1.1\r\nhost: h",
 ])("not plain: %j", (text) => {

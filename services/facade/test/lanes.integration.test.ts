@@ -25,7 +25,7 @@ interface Lanes extends AsyncDisposable {
 }
 
 async function openLanes(): Promise<Lanes> {
-  const options = { stallTimeoutMs: STALL_MS, nativePaths: () => ["/v1/native"] };
+  const options = { stallTimeoutMs: STALL_MS, nativePaths: () => new Set(["/v1/native"]) };
   const fast = await bench({ ...options, fastLane: true });
   const node = await bench({ ...options, fastLane: false });
   fast.handler = tell;

@@ -44,10 +44,11 @@ test("H3: the shape of errors follows the path, served or not", () => {
   expect(faceOf("/v1/responses/a/b")).toBe("responses");
 });
 
-test("a native endpoint is any method's, and Anthropic's under /v1/messages", () => {
-  expect(findNativeRoute("/v1/systemone", ["/v1/systemone"])).toEqual({ face: "openai", allow: undefined });
-  expect(findNativeRoute("/v1/messages/batches", ["/v1/messages/batches"])?.face).toBe("anthropic");
-  expect(findNativeRoute("/v1/other", ["/v1/systemone"])).toBeUndefined();
+test("a native endpoint is posted to, and only where the config names it", () => {
+  const native = new Set(["/v1/systemone"]);
+  expect(findNativeRoute("/v1/systemone", native)).toEqual({ face: "openai", allow: ["POST"] });
+  expect(findNativeRoute("/v1/systemone/more", native)).toBeUndefined();
+  expect(findNativeRoute("/v1/other", native)).toBeUndefined();
 });
 
 test("a base URL without /v1, or with two, is told the right path", () => {

@@ -4,6 +4,7 @@ import type {
   InferRequest,
   InferResponse,
 } from "@switchyard/proto/inference/v1/inference_service";
+import { nativePaths } from "@switchyard/config";
 import { readFailure } from "@switchyard/rpc";
 import type { Call, ServiceImpl, Sink } from "@switchyard/rpc";
 import type { Readiness } from "@switchyard/telemetry";
@@ -38,6 +39,8 @@ export interface Forwarder {
 interface ForwarderParts extends RunDeps {
   readonly marks: OriginMarks;
   readonly affinity: AffinityReader;
+  /** Of the config in force. */
+  readonly nativePaths: () => ReadonlySet<string>;
 }
 
 /** Serves requests, one attempt at a time; holds no state between requests. */
@@ -50,10 +53,13 @@ export function createForwarder(deps: ForwarderDeps): Forwarder {
   const load = new LoadReporter({ bus, name, now: deps.now });
   const affinity = new AffinityReader();
   const reasons = new AffinityReasons();
-  const run: ForwarderParts = { ...deps, accounts, reporter, responses, marks, load, affinity, reasons };
+  let native: ReadonlySet<string> = new Set();
   let revision: number | undefined;
+  const shared = { accounts, reporter, responses, marks, load, affinity, reasons };
+  const run: ForwarderParts = { ...deps, ...shared, nativePaths: () => native };
   const stop = deps.config.subscribe((applied) => {
     revision = applied.revision;
+    native = nativePaths(applied.config);
     accounts.use(applied.config);
     marks.use(applied.config);
     affinity.use(applied.config);
@@ -97,7 +103,7 @@ function infer(deps: ForwarderParts, request: InferRequest, sink: Sink<InferResp
     serveModels(deps.router, request, sink, call);
     return;
   }
-  const { facts, storedCall } = readAsked(request);
+  const { facts, storedCall, nativeCall } = readAsked(request, deps.nativePaths());
   const headers = request.headers.flatMap(({ name, value }) => [name, value]);
   const arrivedAt = deps.now();
   const asked = {
@@ -108,6 +114,7 @@ function infer(deps: ForwarderParts, request: InferRequest, sink: Sink<InferResp
     ownKey: readOwnKey(headerOf(headers, "x-provider-key")),
     affinity: deps.affinity.read({ facts, body: request.body, query: request.query, headers }),
     storedCall,
+    nativeCall,
     originProvider: deps.marks.originOf(facts, request.body),
     arrivedAt,
     sdk: readSdkFacts(headers, arrivedAt, call.deadline),

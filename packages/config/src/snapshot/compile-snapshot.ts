@@ -2,6 +2,7 @@ import type { ConfigSnapshot } from "@switchyard/core";
 import type { Config } from "@switchyard/proto/config/v1/config";
 import type { Fault } from "../fault.ts";
 import { compileDirect, compileGroups } from "./compile-groups.ts";
+import { compileNativeEndpoints } from "./native-endpoints.ts";
 import { compileKeys, compileOpenKey } from "./compile-keys.ts";
 import { configHash } from "./config-hash.ts";
 import type { SecretSource } from "./secret-source.ts";
@@ -26,6 +27,7 @@ export function compileSnapshot(config: Config, options: CompileOptions): Config
     direct: compileDirect(groups.values()),
     keys: compileKeys(config, options.secrets, options.onWarning ?? (() => {})),
     openKey: compileOpenKey(config),
+    nativeEndpoints: compileNativeEndpoints(config),
     defaultFallbacks: new Map(config.projects.map(({ name, defaultFallbacks }) => [name, defaultFallbacks])),
   };
 }

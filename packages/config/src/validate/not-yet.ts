@@ -24,7 +24,6 @@ const OUTSIDE_POLICIES: readonly ((config: Config) => string[])[] = [
   ({ keys }) => pathsOf(keys, "keys", ({ budget }) => budget !== undefined, "budget"),
   ({ teams }) => pathsOf(teams, "teams", ({ limits }) => limits !== undefined, "limits"),
   ({ teams }) => pathsOf(teams, "teams", ({ budget }) => budget !== undefined, "budget"),
-  ({ nativeEndpoints }) => nativeEndpoints.map((_, index) => `native_endpoints[${index}]`),
 ];
 
 const MESSAGE = "accepted, but not enforced by this version";

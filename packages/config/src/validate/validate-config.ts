@@ -13,6 +13,7 @@ import {
 import { fallbackLoops, knownFallbacks } from "./fallbacks.ts";
 import { distinctSecrets, keyReferences, knownProjects, pinnedKeys } from "./keys.ts";
 import { printableGroupNames, uniqueNames } from "./names.ts";
+import { nativeEndpointPaths, noNativeInEndpoints } from "./native-endpoints.ts";
 import { notYet } from "./not-yet.ts";
 import { benchTables, boundedTimes, expressions, risingRamps, stickyListTimes } from "./policies.ts";
 import {
@@ -49,6 +50,8 @@ const CHECKS: readonly Check[] = [
   familiesServed,
   baseUrls,
   regions,
+  nativeEndpointPaths,
+  noNativeInEndpoints,
   secretReferences,
   deploymentCounts,
   knownProviders,

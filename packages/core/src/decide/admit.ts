@@ -9,15 +9,17 @@ import {
 import type { RefuseDecision } from "../domain/decision.ts";
 import type { DecideInput } from "./input.ts";
 import { groupOfStored } from "./stored.ts";
-import { refuseKey, refuseModel } from "./refusals.ts";
+import { nativeFamilies } from "./native.ts";
+import { refuseKey, refuseModel, refuseUnknownPath } from "./refusals.ts";
 
 /**
- * R1's first steps: the key is known, the group resolved and granted. Limits, budget and cache join here, between
+ * R1's first steps: the key is known, the path served, the group resolved and granted. Limits, budget and cache join here, between
  * the grant and the candidates. A request that comes back with a history was admitted before.
  */
 export function admit(input: DecideInput): Group | RefuseDecision {
   const { key, facts } = input.request;
   if (key === undefined) return refuseKey();
+  if (facts.endpoint === "native" && nativeFamilies(input) === undefined) return refuseUnknownPath(facts);
   const { asked } = input.history;
   if (asked === undefined && facts.storedResponse) {
     return groupOfStored(input, key, resolve(input.config, key, facts.model));

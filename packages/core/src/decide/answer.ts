@@ -113,7 +113,10 @@ export function refuseWith(
   effects: readonly Effect[] = NO_EFFECTS,
 ): Decided {
   const { input, asked, progress, budget } = run;
-  const spent = progress.calls >= maxCalls(asked.policy, input.request.facts) || !budget.open;
+  const { facts } = input.request;
+  // A native endpoint is called once by rule, which says nothing about the next try of the caller's own.
+  const calledOut = facts.endpoint !== "native" && progress.calls >= maxCalls(asked.policy, facts);
+  const spent = calledOut || !budget.open;
   const told = { ...refusal, final: isFinal(refusal, input.history, spent) };
   return answer(input, told, effects, history, run.bench, run.trail);
 }

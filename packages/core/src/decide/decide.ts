@@ -27,7 +27,7 @@ import { hedgeBeside } from "./hedge.ts";
 import { affinityOf, nextAfter, placeIn } from "./place.ts";
 import { probeTurn } from "./probe.ts";
 import { refuseBlocked } from "./refusals.ts";
-import { mayCallAnother, outOfTries, settle, stopped, type Run } from "./run.ts";
+import { mayCallAnother, mayHop, outOfTries, settle, stopped, type Run } from "./run.ts";
 import { isBlocked, type Blocked, type Filtered } from "./stages.ts";
 import { nearOrigin } from "./stored.ts";
 
@@ -162,11 +162,10 @@ function blocked(
   standing: RefuseDecision | undefined,
   counted: readonly Effect[],
 ): Decided {
-  const { facts } = run.input.request;
   const stage = isBlocked(found.stage) ? found.stage : "benched";
   const retryAfterMs = waitOf(found, stage, run.input.now);
   // The caller asked for the first group: its refusal tells more than that of a fallback.
-  const refusal = standing ?? refuseBlocked(group, facts, stage, retryAfterMs);
+  const refusal = standing ?? refuseBlocked(run.input, group, stage, retryAfterMs);
   const hops = stage === "not_ready" || stage === "tried" || stage === "limited" || stage === "benched";
   // R5 and R6 refuse at the group asked for; a fallback group that cannot serve is only passed over.
   if (hops || group.key !== run.asked.key) return hopFrom(run, history, group, "general", refusal, counted);
@@ -189,7 +188,7 @@ function hopFrom(
   counted: readonly Effect[] = NO_EFFECTS,
 ): Decided {
   const { input, asked } = run;
-  const target = mayCallAnother(run) ? fallbackGroup(input.config, history, asked, current, kind) : undefined;
+  const target = mayHop(run) ? fallbackGroup(input.config, history, asked, current, kind) : undefined;
   if (target === undefined) {
     const stands = settle(run, refusal ?? outOfTries(run, current));
     return refuseWith(run, stands, history, counted);

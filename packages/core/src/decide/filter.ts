@@ -11,6 +11,7 @@ import { benchedUntil, benchesAtAll } from "../health/benched-until.ts";
 import { probeKeys } from "../health/probe.ts";
 import { rampShare } from "../health/ramp.ts";
 import type { DecideInput } from "./input.ts";
+import { servesNative } from "./native.ts";
 import { STAGES, type Filtered, type Stage } from "./stages.ts";
 import { mayKeep } from "./stored.ts";
 
@@ -180,6 +181,7 @@ function isAtLimit(input: DecideInput, deployment: Deployment): boolean {
 function serves(deployment: Deployment, policy: Policy, input: DecideInput): boolean {
   const { endpoint } = input.request.facts;
   if (deployment.type !== undefined && deployment.type !== typeOfEndpoint(endpoint)) return false;
+  if (endpoint === "native") return servesNative(input, deployment);
   if (endpoint === "embeddings" && policy.skipEmbeddingsFamilies.has(deployment.family)) return false;
   return deployment.native.has(endpoint) || (policy.translate && deployment.translated.has(endpoint));
 }

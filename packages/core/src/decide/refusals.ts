@@ -3,16 +3,17 @@ import type { CallerKey, Group } from "../domain/config-snapshot.ts";
 import type { RefusalCode, RefuseDecision } from "../domain/decision.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
 import type { RequestFacts } from "../domain/request-facts.ts";
+import type { DecideInput } from "./input.ts";
+import { nativeFamilies } from "./native.ts";
 import type { Blocked } from "./stages.ts";
 
-/** The API that a provider must speak to serve an endpoint, as messages name it (R5). */
-const API_OF: Readonly<Record<Endpoint, string>> = {
-  chat: "chat completions API",
-  embeddings: "embeddings API",
-  responses: "Responses API",
-  messages: "Messages API",
-  count_tokens: "token counting API",
-  native: "native API",
+/** What a provider must have to serve an endpoint, as messages name it (R5). */
+const NEED_OF: Readonly<Record<Exclude<Endpoint, "native">, string>> = {
+  chat: "with the chat completions API",
+  embeddings: "with the embeddings API",
+  responses: "with the Responses API",
+  messages: "with the Messages API",
+  count_tokens: "with the token counting API",
 };
 
 /** 401: no key, or an unknown one. */
@@ -46,13 +47,19 @@ export function refuseUnknownResponse(): RefuseDecision {
   return refuse(404, "not_found", "There is no such response, or this key is not granted its group.");
 }
 
+/** contracts 3: a path that the config does not name. */
+export function refuseUnknownPath({ path }: RequestFacts): RefuseDecision {
+  return refuse(404, "not_found", `${path} is not served.`);
+}
+
 /** The refusal of the filter that emptied a group (R1). */
 export function refuseBlocked(
+  input: DecideInput,
   group: Group,
-  facts: RequestFacts,
   stage: Blocked,
   retryAfterMs: number | undefined,
 ): RefuseDecision {
+  const { facts } = input.request;
   const name = group.name;
   switch (stage) {
     case "own_key":
@@ -67,7 +74,7 @@ export function refuseBlocked(
       return refuse(
         400,
         facts.endpoint === "embeddings" ? "embeddings_not_supported" : "endpoint_not_supported",
-        `No deployment of \`${name}\` serves ${facts.path}, which needs a provider with the ${API_OF[facts.endpoint]}.`,
+        `No deployment of \`${name}\` serves ${facts.path}, which needs a provider ${needOf(input)}.`,
         group,
       );
     case "not_ready":
@@ -96,6 +103,12 @@ export function refuseBlocked(
         retryAfterMs,
       );
   }
+}
+
+function needOf(input: DecideInput): string {
+  const { endpoint } = input.request.facts;
+  if (endpoint !== "native") return NEED_OF[endpoint];
+  return `of family ${[...(nativeFamilies(input) ?? [])].join(" or ")}`;
 }
 
 /** The request's time ran out before anything was attempted. */

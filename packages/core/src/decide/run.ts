@@ -30,11 +30,16 @@ export function mayCallAnother(run: Run): boolean {
   );
 }
 
+/** Section 7: whether a fallback group may serve; a native endpoint is forwarded in the group asked for, or not at all. */
+export function mayHop(run: Run): boolean {
+  return run.input.request.facts.endpoint !== "native" && mayCallAnother(run);
+}
+
 /** The refusal once nothing more may be called: E7's after a call, R10's where only credentials were missing. */
 export function outOfTries(run: Run, group: Group): RefuseDecision {
   const { lastCall, last } = run.progress;
   if (lastCall !== undefined) return refuseExhausted(group, lastCall, undefined);
-  if (last !== undefined) return refuseBlocked(group, run.input.request.facts, "not_ready", undefined);
+  if (last !== undefined) return refuseBlocked(run.input, group, "not_ready", undefined);
   return refuseLate(group);
 }
 
@@ -44,7 +49,7 @@ export function settle(run: Run, refusal: RefuseDecision): RefuseDecision {
   const group = refusal.group ?? run.asked;
   if (lastCall !== undefined) return refuseExhausted(group, lastCall, refusal.retryAfterMs);
   if (last !== undefined && refusal.retryAfterMs === undefined) {
-    return refuseBlocked(group, run.input.request.facts, "not_ready", undefined);
+    return refuseBlocked(run.input, group, "not_ready", undefined);
   }
   return refusal;
 }

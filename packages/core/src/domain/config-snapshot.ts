@@ -66,6 +66,8 @@ export interface ConfigSnapshot {
   readonly openKey?: CallerKey | undefined;
   /** Default fallback groups (G3), by project. */
   readonly defaultFallbacks: ReadonlyMap<string, readonly string[]>;
+  /** Families whose providers serve a native endpoint, by its path; none when left out. */
+  readonly nativeEndpoints?: ReadonlyMap<string, ReadonlySet<string>> | undefined;
 }
 
 /** The key of a direct group (R9); the empty name in it keeps it apart from every {@link groupKey}. */

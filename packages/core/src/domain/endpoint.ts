@@ -1,4 +1,4 @@
-/** What a request asks for, whatever the path was spelled like. `native` is a path forwarded as it is. */
+/** What a request asks for, whatever the path was spelled like. `native` is a path of `native_endpoints`, forwarded as it is. */
 export const ENDPOINTS = ["chat", "embeddings", "responses", "messages", "count_tokens", "native"] as const;
 
 /** One of {@link ENDPOINTS}. */

@@ -7,7 +7,7 @@ import type { EpochMs } from "./ports.ts";
 export interface RequestFacts {
   readonly id: string;
   readonly endpoint: Endpoint;
-  /** Path as called, for messages. */
+  /** Path as called, for messages; of a native endpoint it says which one. */
   readonly path: string;
   /** As the caller wrote it; absent or empty means "the only group of the key" (R2). */
   readonly model: string | undefined;

@@ -34,9 +34,22 @@ export function withQuery(path: string, query: string): string {
   return query === "" ? path : `${path}?${query}`;
 }
 
-/** A native path under the address: a version that both name stands once. */
-export function nativeUrlPath(base: BaseUrl, nativePath: string): string {
-  const version = /\/v\d+(?:(?:alpha|beta)\d*)?$/u.exec(base.path)?.[0];
-  const isDouble = version !== undefined && nativePath.startsWith(`${version}/`);
-  return (isDouble ? base.path.slice(0, -version.length) : base.path) + nativePath;
+/** The gateway's own root, where callers find the endpoints of all families. */
+const OUR_ROOT = "/v1/";
+const VERSION_AT_END = /\/v\d+(?:(?:alpha|beta)\d*)?$/u;
+const VERSION_AT_START = /^\/v\d+(?:(?:alpha|beta)\d*)?\//u;
+
+/**
+ * A native endpoint's path below the root of an API, as its other endpoints stand there: what is below `/v1` for callers is below `root`. A
+ * path that names another version, or none, keeps it.
+ */
+export function nativeUrlPath(root: string, nativePath: string): string {
+  return nativePath.startsWith(OUR_ROOT)
+    ? root + nativePath.slice(OUR_ROOT.length - 1)
+    : versionedPath(root, nativePath);
+}
+
+/** The same for APIs whose callers name a version of the vendor's: a path that names one keeps it. */
+export function versionedPath(root: string, nativePath: string): string {
+  return (VERSION_AT_START.test(nativePath) ? root.replace(VERSION_AT_END, "") : root) + nativePath;
 }

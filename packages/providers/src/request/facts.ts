@@ -27,9 +27,6 @@ import {
   USER,
 } from "./keys.ts";
 
-/** Endpoints whose body is one JSON object; a native path's body is nobody's business here. */
-export type BodyEndpoint = Exclude<Endpoint, "native">;
-
 /** Bytes from `start` up to, not including, `end`. */
 export interface ByteRange {
   readonly start: number;
@@ -56,7 +53,7 @@ export interface BodyLayout {
 
 /** The few facts of a body that routing needs. */
 export interface BodyFacts {
-  readonly endpoint: BodyEndpoint;
+  readonly endpoint: Endpoint;
   /** As the caller wrote it, maybe empty. Absent when the key is missing or null (R2). */
   readonly model: string | undefined;
   /** Always false for endpoints that do not stream. */
@@ -105,9 +102,10 @@ const NOTHING: readonly string[] = [];
 
 /**
  * Reads what routing needs from a body, and refuses only what can't be routed: no JSON object, no list of messages (chat, messages,
- * count_tokens), no input (embeddings), a model that is no string, a stream flag that is no boolean. The rest is the provider's to judge.
+ * count_tokens), no input (embeddings), a model that is no string, a stream flag that is no boolean. The rest is the provider's to judge, and
+ * of a native endpoint all but the model.
  */
-export function readRequestFacts(endpoint: BodyEndpoint, bytes: Uint8Array): RequestFactsResult {
+export function readRequestFacts(endpoint: Endpoint, bytes: Uint8Array): RequestFactsResult {
   takeEncryptedSeen();
   if (!scanDocument(bytes, REQUEST_KEYS, slots)) {
     return fault("invalid_json", "The request body is not a valid JSON object.", null);
@@ -115,12 +113,13 @@ export function readRequestFacts(endpoint: BodyEndpoint, bytes: Uint8Array): Req
   const modelByte = firstByte(bytes, MODEL);
   if (modelByte !== undefined && modelByte !== QUOTE) return invalid("model", "must be a string");
   const streamByte = firstByte(bytes, STREAM);
-  if (streamByte !== undefined && streamByte !== LETTER_T && streamByte !== LETTER_F) {
+  const isFlag = streamByte === undefined || streamByte === LETTER_T || streamByte === LETTER_F;
+  if (!isFlag && endpoint !== "native") {
     return invalid("stream", "must be a boolean");
   }
   if (endpoint === "embeddings") {
     if (firstByte(bytes, INPUT) === undefined) return invalid("input", "is required");
-  } else if (endpoint !== "responses") {
+  } else if (endpoint !== "responses" && endpoint !== "native") {
     const messagesByte = firstByte(bytes, MESSAGES);
     if (messagesByte === undefined) return invalid("messages", "is required");
     if (messagesByte !== OPEN_BRACKET) return invalid("messages", "must be an array");

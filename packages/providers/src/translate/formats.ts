@@ -18,14 +18,14 @@ import { writeChatRequest } from "../dialects/openai/request-writer.ts";
 import { encodeResponse, ResponsesStreamEncoder } from "../dialects/responses/encoder.ts";
 import { readResponsesRequest } from "../dialects/responses/request-reader.ts";
 import type { Wire } from "../families/family.ts";
-import type { BodyEndpoint } from "../request/facts.ts";
+import type { Endpoint } from "@switchyard/core";
 import type { CallerFormat, ProviderFormat } from "./format.ts";
 
 /** The content type of server-sent events. */
 export const SSE_TYPE = "text/event-stream";
 
 /** What callers speak, where it can be translated. */
-export const CALLER_FORMATS: Readonly<Partial<Record<BodyEndpoint, CallerFormat>>> = {
+export const CALLER_FORMATS: Readonly<Partial<Record<Endpoint, CallerFormat>>> = {
   chat: {
     readRequest: readChatRequest,
     openStream: (context) => new ChatStreamEncoder(context),

@@ -142,18 +142,56 @@ describe("addresses", () => {
     expect(request("openai", { query: "beta=1" }).path).toBe("/v1/chat/completions?beta=1");
   });
 
-  it("a native path goes as it is, its version standing once", () => {
-    const native = (baseUrl: string): string =>
-      urlOf(
-        request("openai_compatible", {
-          endpoint: "native",
-          nativePath: "/v1/systemone",
-          account: { baseUrl },
-        }),
-      );
-    expect(native("https://h/v1")).toBe("https://h/v1/systemone");
-    expect(native("https://h/x/v1")).toBe("https://h/x/v1/systemone");
-    expect(native("https://h")).toBe("https://h/v1/systemone");
+  const AZURE = "https://r.openai.azure.com";
+  const AWS = { region: "eu-west-1" };
+  const SYSTEMONE = "/v1/systemone";
+  it.each([
+    ["openai_compatible", { baseUrl: "https://h/v1" }, SYSTEMONE, "https://h/v1/systemone"],
+    ["openai_compatible", { baseUrl: "https://h/x/v4" }, SYSTEMONE, "https://h/x/v4/systemone"],
+    ["openai_compatible", { baseUrl: "https://h" }, SYSTEMONE, "https://h/systemone"],
+    ["openai_compatible", { baseUrl: "https://h/v1" }, "/v2/rerank", "https://h/v2/rerank"],
+    ["openai_compatible", { baseUrl: "https://h/v1" }, "/rerank", "https://h/v1/rerank"],
+    ["openai", {}, SYSTEMONE, "https://api.openai.com/v1/systemone"],
+    ["openai", { baseUrl: "http://h:1" }, SYSTEMONE, "http://h:1/v1/systemone"],
+    ["openrouter", {}, SYSTEMONE, "https://openrouter.ai/api/v1/systemone"],
+    ["anthropic", { baseUrl: "https://h" }, SYSTEMONE, "https://h/v1/systemone"],
+    ["anthropic", { baseUrl: "https://h/v1" }, SYSTEMONE, "https://h/v1/systemone"],
+    ["azure_openai", { baseUrl: AZURE }, SYSTEMONE, `${AZURE}/openai/v1/systemone`],
+    [
+      "azure_openai",
+      { baseUrl: AZURE, apiVersion: "2024-10-21" },
+      SYSTEMONE,
+      `${AZURE}/openai/deployments/m/systemone?api-version=2024-10-21`,
+    ],
+    ["bedrock_mantle", { ...AWS }, SYSTEMONE, "https://bedrock-mantle.eu-west-1.api.aws/v1/systemone"],
+    [
+      "bedrock_mantle",
+      { ...AWS, baseUrl: "https://h/openai/v1" },
+      SYSTEMONE,
+      "https://h/openai/v1/systemone",
+    ],
+    [
+      "bedrock",
+      { ...AWS },
+      "/model/x/invoke",
+      "https://bedrock-runtime.eu-west-1.amazonaws.com/model/x/invoke",
+    ],
+    [
+      "gemini",
+      {},
+      "/v1beta/models/g:embedContent",
+      "https://generativelanguage.googleapis.com/v1beta/models/g:embedContent",
+    ],
+    [
+      "gemini",
+      { baseUrl: "https://h/v1beta/openai" },
+      "/v1/models/g:embedContent",
+      "https://h/v1/models/g:embedContent",
+    ],
+    ["gemini", {}, "/models/g:x", "https://generativelanguage.googleapis.com/v1beta/models/g:x"],
+    ["vertex", {}, "/v1/projects/p/x:y", "https://aiplatform.googleapis.com/v1/projects/p/x:y"],
+  ] as const)("P1: %s %j has the native path %s at %s", (family, account, nativePath, url) => {
+    expect(urlOf(request(family, { endpoint: "native", nativePath, account, model: "m" }))).toBe(url);
   });
 
   it("refuses what it can't address", () => {

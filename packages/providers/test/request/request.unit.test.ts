@@ -1,7 +1,8 @@
+import type { Endpoint } from "@switchyard/core";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readConversationText } from "../../src/request/conversation.ts";
-import { type BodyEndpoint, type BodyFacts, readRequestFacts } from "../../src/request/facts.ts";
+import { type BodyFacts, readRequestFacts } from "../../src/request/facts.ts";
 import { joined } from "../../src/json/splice.ts";
 import { rewriteBody } from "../../src/request/rewrite.ts";
 import { readSessionKey } from "../../src/request/session.ts";
@@ -9,7 +10,7 @@ import { readSessionKey } from "../../src/request/session.ts";
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-function factsOf(endpoint: BodyEndpoint, text: string): BodyFacts {
+function factsOf(endpoint: Endpoint, text: string): BodyFacts {
   const result = readRequestFacts(endpoint, bytesOf(text));
   if (!result.ok) throw new Error(result.fault.message);
   return result.facts;
@@ -202,7 +203,7 @@ describe("affinity texts", () => {
   });
 
   it("F4: conversation text is the system prompt and the first user message with text", () => {
-    const read = (endpoint: BodyEndpoint, body: object): string | undefined => {
+    const read = (endpoint: Endpoint, body: object): string | undefined => {
       const text = JSON.stringify(body);
       return readConversationText(bytesOf(text), factsOf(endpoint, text));
     };

@@ -1,10 +1,11 @@
+import type { Endpoint } from "@switchyard/core";
+import { joined } from "../../src/json/splice.ts";
 import type { StreamVerdict } from "../../src/dialects/dialect.ts";
 import type { TokenUsage } from "../../src/dialects/usage.ts";
 import type { FamilyName } from "../../src/families/capabilities.ts";
 import type { ProviderAccount } from "../../src/families/family.ts";
 import { FAMILIES } from "../../src/families/index.ts";
-import { joined } from "../../src/json/splice.ts";
-import { type BodyEndpoint, readRequestFacts } from "../../src/request/facts.ts";
+import { readRequestFacts } from "../../src/request/facts.ts";
 import {
   type ExchangeInput,
   type ExchangePlan,
@@ -24,7 +25,7 @@ const ACCOUNTS: Readonly<Partial<Record<FamilyName, ProviderAccount>>> = {
 
 /** Plans one attempt of a caller's body, given as an object or as JSON text. */
 export function planOf(
-  endpoint: BodyEndpoint,
+  endpoint: Endpoint,
   familyName: FamilyName,
   body: object | string,
   more: Partial<ExchangeInput> = {},

@@ -1,12 +1,12 @@
 import type { FamilyName } from "../../src/families/capabilities.ts";
-import type { BodyEndpoint } from "../../src/request/facts.ts";
+import type { Endpoint } from "@switchyard/core";
 import { TranslationFault } from "../../src/translate/fault.ts";
 import { planOf } from "./exchange.ts";
 
 const HI = { role: "user", content: "hi" };
 
 /** The refusal of a request of one message and these fields. */
-export function faultOf(endpoint: BodyEndpoint, family: FamilyName, body: object): TranslationFault {
+export function faultOf(endpoint: Endpoint, family: FamilyName, body: object): TranslationFault {
   try {
     planOf(endpoint, family, { model: "g", messages: [HI], ...body });
   } catch (error) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { recogniseError } from "../../src/errors/recognise-error.ts";
-import type { BodyEndpoint } from "../../src/request/facts.ts";
+import type { Endpoint } from "@switchyard/core";
 import { concat } from "../support/bytes.ts";
 import { answered, eventsOf, planOf, runStream, type StreamRun } from "../support/exchange.ts";
 import { converseEvent, converseException, frame } from "../support/frames.ts";
@@ -22,7 +22,7 @@ const USAGE = converseEvent("metadata", {
   },
 });
 
-function stream(endpoint: BodyEndpoint, frames: readonly Uint8Array[]): StreamRun {
+function stream(endpoint: Endpoint, frames: readonly Uint8Array[]): StreamRun {
   const body = { model: "g", max_tokens: 9, stream: true, messages: [HI] };
   return runStream(planOf(endpoint, "bedrock", body), [concat(frames)]);
 }

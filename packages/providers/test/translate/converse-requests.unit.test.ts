@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { BodyEndpoint } from "../../src/request/facts.ts";
+import type { Endpoint } from "@switchyard/core";
 import type { TranslationFault } from "../../src/translate/fault.ts";
 import { planOf, sent } from "../support/exchange.ts";
 import { faultOf } from "../support/fault.ts";
@@ -8,7 +8,7 @@ const CLAUDE = "us.anthropic.claude-haiku-4-5-20251001-v1:0";
 const HI = { role: "user", content: "hi" };
 const TOOL = { type: "function", function: { name: "f", parameters: { type: "object" } } };
 
-function converse(fields: object, model = CLAUDE, endpoint: BodyEndpoint = "chat"): Record<string, unknown> {
+function converse(fields: object, model = CLAUDE, endpoint: Endpoint = "chat"): Record<string, unknown> {
   return sent(planOf(endpoint, "bedrock", { model: "g", messages: [HI], ...fields }, { model })).json;
 }
 

@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { FamilyName } from "../../src/families/capabilities.ts";
-import type { BodyEndpoint } from "../../src/request/facts.ts";
+import type { Endpoint } from "@switchyard/core";
 import { TranslationFault } from "../../src/translate/fault.ts";
 import { bytesOf, cutAt, cuts } from "../support/bytes.ts";
 import { answered, planOf, runStream, sent } from "../support/exchange.ts";
 import { converseEvent } from "../support/frames.ts";
 import { type ProviderCase, providerCases } from "../support/fixtures.ts";
 
-const PAIRS: readonly [BodyEndpoint, FamilyName][] = [
+const PAIRS: readonly [Endpoint, FamilyName][] = [
   ["chat", "anthropic"],
   ["messages", "openai"],
   ["messages", "openai_compatible"],

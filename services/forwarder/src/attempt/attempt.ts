@@ -15,6 +15,7 @@ import type { AttemptTiming } from "../report/attempt-scope.ts";
 import type { Body, BodyHost, Held, ServedFacts } from "./body.ts";
 import { headerOf } from "../bytes.ts";
 import { ErrorBody } from "./error-body.ts";
+import { PassedBody } from "./passed-body.ts";
 import { StreamBody } from "./stream-body.ts";
 import { WholeBody } from "./whole-body.ts";
 
@@ -140,17 +141,22 @@ export class Attempt implements ExchangeHandler, BodyHost {
   }
 
   #begin(head: ExchangeHead): void {
-    const streams = typeOf(head) === this.plan.answer.streamType;
+    const { answer } = this.plan;
+    const type = typeOf(head);
+    const streams = !("watch" in answer) && type === answer.streamType;
     if (!streams || head.status < 200 || head.status > 299) this.#listener.onAnswers();
     if (head.status < 200 || head.status > 299) {
       this.#body = new ErrorBody(this);
+    } else if ("watch" in answer) {
+      this.#firstAt = this.answered.now();
+      this.#body = new PassedBody(this, answer.watch(type));
     } else if (!streams) {
       this.#firstAt = this.answered.now();
-      this.#body = new WholeBody(this);
+      this.#body = new WholeBody(this, answer);
       this.#boundWhole();
     } else if (this.plan.streams) {
       this.#streams = true;
-      this.#body = new StreamBody(this);
+      this.#body = new StreamBody(this, answer);
     } else {
       this.stop();
       this.fail(unusable(head, "the provider streamed an answer that was not to stream"));

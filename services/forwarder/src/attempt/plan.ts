@@ -1,5 +1,5 @@
 import type { Attempt as AttemptOrder } from "@switchyard/proto/routing/v1/routing_service";
-import { originOf, planExchange, planStored } from "@switchyard/providers";
+import { originOf, planExchange, planNative, planStored } from "@switchyard/providers";
 import type { Account } from "../accounts.ts";
 import type { AttemptPlan } from "./attempt-plan.ts";
 import type { RunRequest } from "../request/run-request.ts";
@@ -14,7 +14,7 @@ export function planAttempt(
   request: RunRequest,
   now: number,
 ): AttemptPlan {
-  const { facts, infer, storedCall } = request;
+  const { facts, infer, storedCall, nativeCall } = request;
   const input = {
     family: account.family,
     account: account.facts,
@@ -30,14 +30,31 @@ export function planAttempt(
     now,
     origin: { own: originOf(order.provider), shared: order.shared },
   };
+  const times = {
+    connectTimeoutMs: Number(order.connectTimeoutMs),
+    headersTimeoutMs: Number(order.timeoutMs),
+    idleTimeoutMs: Number(order.streamIdleTimeoutMs),
+  };
+  if (nativeCall !== undefined) {
+    const { request: sent, watch } = planNative(input, nativeCall);
+    const { signing, ...exchange } = sent;
+    return {
+      exchange: { ...exchange, ...times },
+      signing,
+      family: account.facts.family,
+      answer: { translated: false, watch },
+      streams: facts.stream,
+      // Its tokens and its whole are known to nobody here.
+      firstTokenTimeoutMs: 0,
+      wholeTimeoutMs: 0,
+    };
+  }
   const plan = storedCall === undefined ? planExchange(input) : planStored(input, storedCall);
   const { signing, ...exchange } = plan.request;
   return {
     exchange: {
       ...exchange,
-      connectTimeoutMs: Number(order.connectTimeoutMs),
-      headersTimeoutMs: Number(order.timeoutMs),
-      idleTimeoutMs: Number(order.streamIdleTimeoutMs),
+      ...times,
     },
     signing,
     family: account.facts.family,

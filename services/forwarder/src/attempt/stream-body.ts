@@ -1,6 +1,7 @@
 import type { StreamReader } from "@switchyard/providers";
 import type { ExchangeError } from "@switchyard/upstream";
 import { exchangeFailure, streamFailure } from "./attempt-failure.ts";
+import type { ReadAnswerPlan } from "./attempt-plan.ts";
 import type { Body, BodyHost } from "./body.ts";
 import { Held } from "./body.ts";
 
@@ -20,9 +21,9 @@ export class StreamBody implements Body {
   /** Nothing has gone on since the last pulse. */
   #quiet = false;
 
-  constructor(host: BodyHost) {
+  constructor(host: BodyHost, answer: ReadAnswerPlan) {
     this.#host = host;
-    this.#reader = host.plan.answer.openStream();
+    this.#reader = answer.openStream();
     host.clocks.startBound(GATE_MS, () => this.#commit());
   }
 

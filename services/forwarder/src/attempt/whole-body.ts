@@ -1,5 +1,6 @@
 import type { ExchangeError } from "@switchyard/upstream";
 import { exchangeFailure, providerFailure, unusable } from "./attempt-failure.ts";
+import type { ReadAnswerPlan } from "./attempt-plan.ts";
 import type { Body, BodyHost } from "./body.ts";
 import { Held } from "./body.ts";
 import { asEventStream, EVENT_STREAM, startsAsEvents } from "./event-sniff.ts";
@@ -11,11 +12,13 @@ const MOST_BYTES = 8 * 1024 * 1024;
 /** The body of a success that does not stream. */
 export class WholeBody implements Body {
   readonly #host: BodyHost;
+  readonly #answer: ReadAnswerPlan;
   readonly #held = new Held();
   #passing = false;
 
-  constructor(host: BodyHost) {
+  constructor(host: BodyHost, answer: ReadAnswerPlan) {
     this.#host = host;
+    this.#answer = answer;
   }
 
   data(chunk: Uint8Array): void {
@@ -24,7 +27,7 @@ export class WholeBody implements Body {
       return;
     }
     if (this.#held.size === 0 && this.#isUnsaidStream(chunk)) {
-      const stream = new StreamBody(this.#host);
+      const stream = new StreamBody(this.#host, this.#answer);
       this.#host.become(stream, asEventStream(this.#host.head));
       stream.data(chunk);
       return;
@@ -40,7 +43,7 @@ export class WholeBody implements Body {
       return;
     }
     const body = this.#held.take();
-    const answer = host.plan.answer.readAnswer(body);
+    const answer = this.#answer.readAnswer(body);
     if (answer.kind === "error") {
       host.fail(providerFailure(host.answered, host.head, body, true));
     } else if (answer.kind === "invalid") {
@@ -59,7 +62,7 @@ export class WholeBody implements Body {
   /** An answer too large to be held goes on unread, but for one that has to be told in other words. */
   #passOn(): void {
     const host = this.#host;
-    if (host.plan.answer.translated) {
+    if (this.#answer.translated) {
       host.stop();
       host.fail(unusable(host.head, "the provider's answer is too large to be translated"));
       return;
@@ -71,7 +74,6 @@ export class WholeBody implements Body {
 
   /** Some servers stream without saying so; held whole, it would be neither a stream nor an answer. */
   #isUnsaidStream(first: Uint8Array): boolean {
-    const { streams, answer } = this.#host.plan;
-    return streams && answer.streamType === EVENT_STREAM && startsAsEvents(first);
+    return this.#host.plan.streams && this.#answer.streamType === EVENT_STREAM && startsAsEvents(first);
   }
 }

@@ -1,5 +1,5 @@
 import { callerHeaders, dialectOf } from "@switchyard/providers";
-import type { BodyEndpoint } from "@switchyard/providers";
+import type { Endpoint } from "@switchyard/core";
 import type { RealAnswer } from "../attempt/real-answer.ts";
 
 const JSON_TYPE = "application/json";
@@ -25,13 +25,14 @@ function ofOtherBody(providerHeaders: readonly string[], type: string): string[]
   return headers;
 }
 
-/** E7: a provider's own error in the caller's dialect, with the headers that matter. */
+/** E7: a provider's own error in the caller's dialect, with the headers that matter; on a native endpoint as it is. */
 export function callerAnswer(
-  endpoint: BodyEndpoint,
+  endpoint: Endpoint,
   status: number,
   answer: RealAnswer,
   requestId: string,
 ): { readonly headers: string[]; readonly body: Uint8Array } {
+  if (endpoint === "native") return { headers: callerHeaders(answer.headers), body: answer.body };
   const body = dialectOf(endpoint).providerErrorBody(status, answer.body, requestId);
   const headers = ofOtherBody(answer.headers, JSON_TYPE);
   return { headers, body };
@@ -39,7 +40,7 @@ export function callerAnswer(
 
 /** The provider's error inside a stream, as an event of the caller's dialect. */
 export function errorEvent(
-  endpoint: BodyEndpoint,
+  endpoint: Endpoint,
   status: number,
   data: Uint8Array,
   requestId: string,

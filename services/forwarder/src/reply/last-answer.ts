@@ -1,6 +1,6 @@
 import { failure } from "@switchyard/rpc";
 import type { ConnectError } from "@switchyard/rpc";
-import type { BodyEndpoint } from "@switchyard/providers";
+import type { Endpoint } from "@switchyard/core";
 import { callerAnswer } from "./answers.ts";
 import type { AttemptFailure } from "../attempt/attempt-failure.ts";
 import type { AttemptLog } from "../report/attempt-log.ts";
@@ -26,7 +26,7 @@ export type LastAnswer =
  */
 export function lastAnswer(
   failed: AttemptFailure,
-  endpoint: BodyEndpoint,
+  endpoint: Endpoint,
   requestId: string,
   log: AttemptLog,
   final: boolean,

@@ -1,6 +1,6 @@
 import type { InferRequest } from "@switchyard/proto/inference/v1/inference_service";
 import type { Attempt as AttemptOrder } from "@switchyard/proto/routing/v1/routing_service";
-import type { BodyEndpoint } from "@switchyard/providers";
+import type { Endpoint } from "@switchyard/core";
 import type { ErrorClass } from "@switchyard/core";
 import type { AttemptSpan, RequestSpan, Tracer } from "@switchyard/telemetry";
 import type { AttemptEnd, AttemptTrace } from "./attempt-scope.ts";
@@ -25,12 +25,13 @@ export function isCallersOwn(error: ErrorClass): boolean {
 }
 
 /** Operations of the GenAI conventions. */
-const OPERATIONS: Readonly<Record<BodyEndpoint, string>> = {
+const OPERATIONS: Readonly<Record<Endpoint, string>> = {
   chat: "chat",
   responses: "chat",
   messages: "chat",
   embeddings: "embeddings",
   count_tokens: "count_tokens",
+  native: "native",
 };
 
 /** The conventions have no word for calls about a stored response. */

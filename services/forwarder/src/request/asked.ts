@@ -1,7 +1,8 @@
-import { factsOfStored, readRequestFacts } from "@switchyard/providers";
-import type { BodyFacts, StoredCall } from "@switchyard/providers";
+import { factsOfNative, factsOfStored, readRequestFacts } from "@switchyard/providers";
+import type { BodyFacts, BodyFault, NativeCall, StoredCall } from "@switchyard/providers";
 import type { InferRequest } from "@switchyard/proto/inference/v1/inference_service";
 import { failure } from "@switchyard/rpc";
+import type { ConnectError } from "@switchyard/rpc";
 import { endpointOf } from "./endpoints.ts";
 import { isModelsPath } from "../reply/models.ts";
 import { readStoredCall } from "./stored-request.ts";
@@ -11,23 +12,44 @@ export interface Asked {
   readonly facts: BodyFacts;
   /** A call about a stored response; undefined for all others. */
   readonly storedCall: StoredCall | undefined;
+  /** A call of a native endpoint; undefined for all others. */
+  readonly nativeCall: NativeCall | undefined;
 }
 
-/** Reads what routing needs of a request. Throws for a path that is not served, a method that it does not take, or a body that can't be routed. */
-export function readAsked({ method, path, query, body }: InferRequest): Asked {
+/**
+ * Reads what routing needs of a request; `nativePaths` are those of the config. Throws for a path that is not served, a method that it does
+ * not take, or a body that can't be routed.
+ */
+export function readAsked(
+  { method, path, query, body }: InferRequest,
+  nativePaths: ReadonlySet<string>,
+): Asked {
   const named = readStoredCall(method, path);
   if (named?.call !== undefined) {
-    return { facts: factsOfStored(named.id, query, body.length), storedCall: named.call };
+    return {
+      facts: factsOfStored(named.id, query, body.length),
+      storedCall: named.call,
+      nativeCall: undefined,
+    };
   }
   const endpoint = endpointOf(method, path);
   if (endpoint === undefined) {
-    if (named !== undefined || isModelsPath(path) || endpointOf("POST", path) !== undefined) {
+    const isNative = nativePaths.has(path);
+    if (isNative && method === "POST") {
+      const { facts, call } = factsOfNative(path, body);
+      return { facts, storedCall: undefined, nativeCall: call };
+    }
+    if (isNative || named !== undefined || isModelsPath(path) || endpointOf("POST", path) !== undefined) {
       throw failure("method_not_allowed", `${path} can't be called with ${method}`, { status: 405 });
     }
     throw failure("not_found", `${method} ${path} is not served`, { status: 404 });
   }
   const read = readRequestFacts(endpoint, body);
-  if (read.ok) return { facts: read.facts, storedCall: undefined };
-  const { code, message, param } = read.fault;
-  throw failure(code, message, { status: 400, metadata: param === null ? {} : { param } });
+  if (read.ok) return { facts: read.facts, storedCall: undefined, nativeCall: undefined };
+  throw bodyFailure(read.fault);
+}
+
+/** The refusal of a body that can't be routed. */
+export function bodyFailure({ code, message, param }: BodyFault): ConnectError {
+  return failure(code, message, { status: 400, metadata: param === null ? {} : { param } });
 }

@@ -1,8 +1,7 @@
 import type { Endpoint } from "@switchyard/core";
-import type { BodyEndpoint } from "@switchyard/providers";
 import { Endpoint as Wire } from "@switchyard/proto/config/v1/config";
 
-const POST_PATHS: ReadonlyMap<string, BodyEndpoint> = new Map([
+const POST_PATHS: ReadonlyMap<string, Endpoint> = new Map([
   ["/v1/chat/completions", "chat"],
   ["/v1/embeddings", "embeddings"],
   ["/v1/responses", "responses"],
@@ -16,11 +15,11 @@ const WIRE: Readonly<Record<Endpoint, Wire>> = {
   responses: Wire.RESPONSES,
   messages: Wire.MESSAGES,
   count_tokens: Wire.COUNT_TOKENS,
-  native: Wire.UNSPECIFIED,
+  native: Wire.NATIVE,
 };
 
-/** The endpoint of a request, by method and path; undefined where there is none that routes. */
-export function endpointOf(method: string, path: string): BodyEndpoint | undefined {
+/** The endpoint of a request, by method and path; undefined where there is none that routes, or a native one. */
+export function endpointOf(method: string, path: string): Endpoint | undefined {
   return method === "POST" ? POST_PATHS.get(path) : undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { StoredResponse } from "@switchyard/proto/events/v1/events";
 import type { InferRequest } from "@switchyard/proto/inference/v1/inference_service";
-import type { BodyFacts, StoredCall } from "@switchyard/providers";
+import type { BodyFacts, NativeCall, StoredCall } from "@switchyard/providers";
 import type { RequestAffinity } from "./affinity-reader.ts";
 import type { OwnKey } from "./own-key.ts";
 import type { SdkFacts } from "./sdk-headers.ts";
@@ -16,6 +16,8 @@ export interface RunRequest {
   readonly affinity: RequestAffinity;
   /** A call about a stored response; undefined for all others. */
   readonly storedCall: StoredCall | undefined;
+  /** A call of a native endpoint; undefined for all others. */
+  readonly nativeCall: NativeCall | undefined;
   /** Where the response is kept that it reads or continues (P8), as far as anybody remembers. */
   readonly kept: StoredResponse | undefined;
   /** BH-31: the provider whose encrypted contents it brings back. */

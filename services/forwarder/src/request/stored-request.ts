@@ -3,7 +3,6 @@ import { KeptResponseSchema } from "@switchyard/proto/routing/v1/routing_service
 import type { KeptResponse } from "@switchyard/proto/routing/v1/routing_service";
 import type { StoredResponse } from "@switchyard/proto/events/v1/events";
 import type { BodyFacts, StoredCall } from "@switchyard/providers";
-import type { AttemptFailure } from "../attempt/attempt-failure.ts";
 import { FIND_MS, type KeptResponses } from "./kept-responses.ts";
 import { settle } from "../settle.ts";
 
@@ -75,9 +74,4 @@ async function firstFound(
 export function keptToWire(kept: StoredResponse | undefined): KeptResponse {
   const { provider = "", groupKey = "", servedBy = "" } = kept ?? {};
   return create(KeptResponseSchema, { provider, groupKey, servedBy });
-}
-
-/** A response that is not there is the caller's to mend, and says nothing about the deployment (invariant 4). */
-export function blameless(failed: AttemptFailure): AttemptFailure {
-  return failed.error === "not_found" ? { ...failed, error: "invalid_request" } : failed;
 }

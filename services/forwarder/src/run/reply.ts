@@ -5,7 +5,7 @@ import type {
   Refusal,
 } from "@switchyard/proto/routing/v1/routing_service";
 import { TranslationFault } from "@switchyard/providers";
-import type { ElsewhereFault } from "@switchyard/providers";
+import type { BodyFault, ElsewhereFault } from "@switchyard/providers";
 import { Code, ConnectError, failure, readFailure, toConnectError } from "@switchyard/rpc";
 import type { Sink } from "@switchyard/rpc";
 import { errorEvent } from "../reply/answers.ts";
@@ -14,6 +14,7 @@ import { AttemptLog } from "../report/attempt-log.ts";
 import type { AttemptEntry } from "../report/attempt-log.ts";
 import type { ServedFacts } from "../attempt/body.ts";
 import { statusOfClass } from "../reply/class-status.ts";
+import { bodyFailure } from "../request/asked.ts";
 import { costOf, formatCost } from "../report/cost.ts";
 import { describeFault } from "../describe-fault.ts";
 import { lastAnswer, NO_RETRY, nobodyAnswered } from "../reply/last-answer.ts";
@@ -179,6 +180,11 @@ export class Reply {
       const metadata = this.#traced({ retry_after_ms: String(ELSEWHERE_MS) });
       this.#fail(failure("upstream_unavailable", fault.message, { status: 503, metadata }));
     }
+  }
+
+  /** The caller's to mend: its body can't be routed. */
+  unreadable(fault: BodyFault): void {
+    this.#fail(bodyFailure(fault));
   }
 
   /** Something of ours threw, perhaps after the end. */

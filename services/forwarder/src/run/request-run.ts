@@ -7,6 +7,7 @@ import type {
   Attempt as AttemptOrder,
   DecideResponse,
   FailedAttempt,
+  Refusal,
 } from "@switchyard/proto/routing/v1/routing_service";
 import type { ElsewhereFault, TranslationFault } from "@switchyard/providers";
 import { ConnectError } from "@switchyard/rpc";
@@ -69,9 +70,16 @@ export class RequestRun implements RunningListener, DecisionListener, ReplyHost 
     if (this.#reply.over) return;
     if (this.#called) this.#reply.log.nameLast(decided.lastOutcome);
     const { decision } = decided;
-    if (decision.case === "refusal") this.#reply.refuse(decision.value);
+    if (decision.case === "refusal") this.#refuse(decision.value);
     else if (decision.case === "attempt") this.#run(decision.value);
     else this.onUndecided(new Error("the router gave no decision"));
+  }
+
+  /** A body that names no model which could be read is at fault where the key leaves a choice (R2). */
+  #refuse(refusal: Refusal): void {
+    const fault = this.#request.nativeCall?.fault;
+    if (fault !== undefined && refusal.code === "model_not_allowed") this.#reply.unreadable(fault);
+    else this.#reply.refuse(refusal);
   }
 
   onUndecided(error: unknown): void {

@@ -7,16 +7,14 @@ import type { Account } from "../accounts.ts";
 import { Attempt } from "../attempt/attempt.ts";
 import type { AttemptListener } from "../attempt/attempt.ts";
 import type { AttemptFailure } from "../attempt/attempt-failure.ts";
+import { blameless } from "../attempt/blameless.ts";
 import { AttemptScope, overtakenCall, servedCall, UNJUDGED } from "../report/attempt-scope.ts";
 import { servedHeaders } from "../reply/answers.ts";
 import type { ServedFacts } from "../attempt/body.ts";
 import { planAttempt } from "../attempt/plan.ts";
 import type { RunDeps } from "./run-deps.ts";
 import type { RunRequest } from "../request/run-request.ts";
-import { blameless } from "../request/stored-request.ts";
 import type { RequestTrace, TracedAttempt } from "../report/request-trace.ts";
-
-const NOTHING: readonly string[] = [];
 
 /** An answer that commits: its head as the caller gets it, and what is known of one that is whole. */
 export interface ServedHead {
@@ -245,7 +243,7 @@ export class RunningAttempt implements AttemptListener {
 
   onFailed(given: AttemptFailure): void {
     if (!this.#end()) return;
-    const failed = this.#request.facts.continues.length > 0 ? blameless(given) : given;
+    const failed = blameless(given, this.#request);
     this.#scope.end(failed);
     this.#listener.onFailed(this, failed);
   }

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { clone, create } from "@bufbuild/protobuf";
 import { createMemoryBus } from "@switchyard/bus";
 import { FeedState } from "@switchyard/cluster";
-import { encodeMessage, processSecrets } from "@switchyard/config";
+import { encodeMessage, nativePaths, processSecrets } from "@switchyard/config";
 import { ConfigSchema, Endpoint } from "@switchyard/proto/config/v1/config";
 import type { Config } from "@switchyard/proto/config/v1/config";
 import {
@@ -32,7 +32,7 @@ const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map([
 /** Decides on the path that a router decides on, with no benches and no load, and prints the decision and why (R8). */
 export async function explain(command: ExplainCommand): Promise<number> {
   const { config } = await readConfig(command.config);
-  const facts = await factsOf(command);
+  const facts = await factsOf(command, nativePaths(config));
   const { decision, message } = await decideOnce(config, command.key, facts);
   process.stdout.write(
     command.json ? `${JSON.stringify(message, null, 2)}\n` : explanationText(decision, facts.model),
@@ -86,14 +86,17 @@ function callerOf(config: Config, key: string): { config: Config; secret: string
   return { config: own, secret };
 }
 
-async function factsOf({ body: path, model, path: endpointPath }: ExplainCommand): Promise<RequestFacts> {
+async function factsOf(
+  { body: path, model, path: endpointPath }: ExplainCommand,
+  native: ReadonlySet<string>,
+): Promise<RequestFacts> {
   const text = path === undefined ? undefined : await readBody(path);
   const body = text === undefined ? {} : parseBody(path ?? "", text);
   const at =
     endpointPath ?? ("input" in body && !("messages" in body) ? "/v1/embeddings" : "/v1/chat/completions");
-  const endpoint = ENDPOINTS.get(at);
+  const endpoint = ENDPOINTS.get(at) ?? (native.has(at) ? Endpoint.NATIVE : undefined);
   if (endpoint === undefined) {
-    throw new CommandError(`--path must be one of ${[...ENDPOINTS.keys()].join(", ")}`, {
+    throw new CommandError(`--path must be one of ${[...ENDPOINTS.keys(), ...native].join(", ")}`, {
       status: EXIT.usage,
     });
   }

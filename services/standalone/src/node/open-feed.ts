@@ -7,6 +7,7 @@ import type { Config } from "@switchyard/proto/config/v1/config";
 import type { Logger } from "@switchyard/telemetry";
 import type { ServiceName } from "../args/command.ts";
 import { CommandError } from "../exit.ts";
+import { FacadeFeed } from "./facade-feed.ts";
 import { FileFeed } from "./file-feed.ts";
 import { ownRuntimeFeed } from "./own-runtime-feed.ts";
 
@@ -35,9 +36,10 @@ export async function openFeed(options: OpenFeedOptions): Promise<OpenFeed> {
   const { config, path, bus, logger, services } = options;
   const origin = path ?? "the config";
   // A facade alone knows nothing of groups: its file need not name any.
-  if (services.size === 1 && services.has("facade")) return { feed: fixedFeed(config), writable: undefined };
+  const isFacade = services.size === 1 && services.has("facade");
   const writes = services.has("router");
   if (config.runtime?.bus?.nats === undefined) {
+    if (isFacade) return { feed: fixedFeed(config), writable: undefined };
     if (!isUsable(config)) throw new CommandError(`no usable config: ${origin} names no groups`);
     return {
       feed: path === undefined ? fixedFeed(config) : new FileFeed(path, options.file, config, logger),
@@ -53,6 +55,7 @@ export async function openFeed(options: OpenFeedOptions): Promise<OpenFeed> {
     // Only routers put a lost config back, and seed an empty store.
     writes,
   });
+  if (isFacade) return { feed: new FacadeFeed(stored, config), writable: undefined };
   if ((await stored.ready(STORE_WITHIN_MS)) === undefined) {
     stored.close();
     const wait = `${STORE_WITHIN_MS / 1000} s`;

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { Bus } from "@switchyard/bus";
-import { durationMs, processSecrets } from "@switchyard/config";
+import { durationMs, nativePaths, processSecrets } from "@switchyard/config";
 import type { LoadedFile } from "@switchyard/config";
+import type { ConfigFeed } from "@switchyard/cluster";
 import { createFacade } from "@switchyard/facade";
 import type { Facade } from "@switchyard/facade";
 import type { Config, Runtime } from "@switchyard/proto/config/v1/config";
@@ -87,7 +88,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     addresses.rpc = rpc.url;
     owner.defer(() => rpc.close(0));
   }
-  const facade = services.has("facade") ? makeFacade(hosted, metrics, options) : undefined;
+  const facade = services.has("facade") ? makeFacade(hosted, metrics, config.feed, options) : undefined;
   if (facade !== undefined) {
     addresses.http = `http://${await attempt("http", options, runtime, (at) => facade.listen(at))}`;
     owner.defer(() => facade.close(0));
@@ -124,9 +125,19 @@ export function drainMsOf(runtime: Runtime | undefined): number {
   return runtime?.drain === undefined ? DEFAULT_DRAIN_MS : durationMs(runtime.drain);
 }
 
-function makeFacade({ inference }: Hosted, metrics: Metrics, { config, logger }: NodeOptions): Facade {
+function makeFacade(
+  { inference }: Hosted,
+  metrics: Metrics,
+  feed: ConfigFeed,
+  { config, logger }: NodeOptions,
+): Facade {
   if (inference === undefined) throw new Error("a facade without a forwarder");
+  let native = nativePaths(config);
+  feed.subscribe((applied) => {
+    native = nativePaths(applied.config);
+  });
   return createFacade({
+    nativePaths: () => native,
     inference,
     metrics,
     maxBodyBytes: Number(config.runtime?.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES),

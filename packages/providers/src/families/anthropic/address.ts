@@ -6,14 +6,10 @@ const OWN_BASE_URL = "https://api.anthropic.com/v1";
 /** Where the request goes. Anthropic's own SDKs take a base URL without `/v1`, so one without a version gets it. */
 export function addressOf(input: ProviderRequestInput): { origin: string; path: string } {
   const base = baseUrlOf(input.account, OWN_BASE_URL);
-  if (input.endpoint === "native") {
-    return {
-      origin: base.origin,
-      path: withQuery(nativeUrlPath(base, input.nativePath ?? "/"), input.query),
-    };
-  }
   const root = /\/v\d+$/u.test(base.path) ? base.path : `${base.path}/v1`;
-  return { origin: base.origin, path: withQuery(root + pathOf(input), input.query) };
+  const path =
+    input.endpoint === "native" ? nativeUrlPath(root, input.nativePath ?? "/") : root + pathOf(input);
+  return { origin: base.origin, path: withQuery(path, input.query) };
 }
 
 function pathOf(input: ProviderRequestInput): string {

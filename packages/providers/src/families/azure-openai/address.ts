@@ -7,21 +7,19 @@ export function addressOf(input: ProviderRequestInput): { origin: string; path: 
   const base = baseUrlOf(input.account, undefined);
   const version = input.account.apiVersion ?? "";
   const query = withoutApiVersion(input.query);
-  if (input.endpoint === "native") {
-    const path = nativeUrlPath(base, input.nativePath ?? "/");
-    return {
-      origin: base.origin,
-      path: withQuery(path, version === "" ? input.query : join(version, query)),
-    };
-  }
-  const endpointPath = openAiPath(input.endpoint) + (input.stored?.path ?? "");
+  const below = (root: string): string =>
+    input.endpoint === "native"
+      ? nativeUrlPath(root, input.nativePath ?? "/")
+      : root + openAiPath(input.endpoint) + (input.stored?.path ?? "");
   if (isVersionOne(base, version)) {
     const preview = version === "preview" || version === "latest" ? join("preview", query) : query;
-    return { origin: base.origin, path: withQuery(`${rootOf(base)}/openai/v1${endpointPath}`, preview) };
+    return { origin: base.origin, path: withQuery(below(`${rootOf(base)}/openai/v1`), preview) };
   }
   const scope = hasDeploymentPath(input.endpoint) ? `/deployments/${encodeURIComponent(input.model)}` : "";
-  const path = `${rootOf(base)}/openai${scope}${endpointPath}`;
-  return { origin: base.origin, path: withQuery(path, join(version, query)) };
+  return {
+    origin: base.origin,
+    path: withQuery(below(`${rootOf(base)}/openai${scope}`), join(version, query)),
+  };
 }
 
 function isVersionOne(base: BaseUrl, version: string): boolean {

@@ -11,10 +11,6 @@ export function addressOf(input: ProviderRequestInput): { origin: string; path: 
   const { account, endpoint, model } = input;
   const own = account.baseUrl ? undefined : `https://bedrock-mantle.${regionOf(account)}.api.aws`;
   const base = baseUrlOf(account, own);
-  if (endpoint === "native") {
-    const path = nativeUrlPath(base, input.nativePath ?? "/");
-    return { origin: base.origin, path: withQuery(path, input.query) };
-  }
   const given = /(?:\/openai)?\/v1$/u.exec(base.path)?.[0];
   const root = base.path.replace(/(?:\/openai\/v1|\/anthropic\/v1|\/anthropic|\/v1)$/u, "");
   const isAnthropic = endpoint === "messages" || endpoint === "count_tokens";
@@ -22,6 +18,8 @@ export function addressOf(input: ProviderRequestInput): { origin: string; path: 
   const openAiRoot = isGiven ? given : BELOW_OPENAI.test(model) ? "/openai/v1" : "/v1";
   const path = isAnthropic
     ? `/anthropic/v1/messages${endpoint === "messages" ? "" : "/count_tokens"}`
-    : openAiRoot + openAiPath(endpoint) + (input.stored?.path ?? "");
+    : endpoint === "native"
+      ? nativeUrlPath(openAiRoot, input.nativePath ?? "/")
+      : openAiRoot + openAiPath(endpoint) + (input.stored?.path ?? "");
   return { origin: base.origin, path: withQuery(root + path, input.query) };
 }

@@ -1,5 +1,5 @@
 import { regionOf } from "../aws-auth.ts";
-import { baseUrlOf, nativeUrlPath, withQuery } from "../base-url.ts";
+import { baseUrlOf, versionedPath, withQuery } from "../base-url.ts";
 import { FamilyError, type ProviderRequestInput } from "../family.ts";
 
 /** Where the request goes: the model stands in the path, ARNs too. */
@@ -10,7 +10,7 @@ export function addressOf(input: ProviderRequestInput): { origin: string; path: 
   if (endpoint === "native") {
     return {
       origin: base.origin,
-      path: withQuery(nativeUrlPath(base, input.nativePath ?? "/"), input.query),
+      path: withQuery(versionedPath(base.path, input.nativePath ?? "/"), input.query),
     };
   }
   if (endpoint !== "converse") throw new FamilyError(`the provider's family has no endpoint ${endpoint}`);

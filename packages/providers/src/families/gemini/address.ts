@@ -1,4 +1,4 @@
-import { type BaseUrl, baseUrlOf, nativeUrlPath, withQuery } from "../base-url.ts";
+import { type BaseUrl, baseUrlOf, versionedPath, withQuery } from "../base-url.ts";
 import type { ProviderAccount, ProviderRequestInput } from "../family.ts";
 import { openAiPath } from "../openai-paths.ts";
 
@@ -15,7 +15,10 @@ export function addressOf(input: ProviderRequestInput): { origin: string; path: 
   const base = baseUrlOf(input.account, OWN_BASE_URL);
   const { origin } = base;
   if (input.endpoint === "native") {
-    return { origin, path: withQuery(nativeUrlPath(base, input.nativePath ?? "/"), withoutKey(input.query)) };
+    return {
+      origin,
+      path: withQuery(versionedPath(rootOf(base), input.nativePath ?? "/"), withoutKey(input.query)),
+    };
   }
   const root = rootOf(base);
   if (input.endpoint !== "generate_content") {

@@ -7,7 +7,7 @@ export function addressOf(input: ProviderRequestInput): { origin: string; path: 
   const base = baseUrlOf(input.account, undefined);
   const path =
     input.endpoint === "native"
-      ? nativeUrlPath(base, input.nativePath ?? "/")
+      ? nativeUrlPath(base.path, input.nativePath ?? "/")
       : base.path + compatiblePath(input);
   return { origin: base.origin, path: withQuery(path, input.query) };
 }

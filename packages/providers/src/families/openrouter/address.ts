@@ -10,7 +10,7 @@ export function addressOf(input: ProviderRequestInput): { origin: string; path: 
   const root = base.path === "" ? "/api/v1" : base.path;
   const path =
     input.endpoint === "native"
-      ? nativeUrlPath({ origin: base.origin, path: root }, input.nativePath ?? "/")
+      ? nativeUrlPath(root, input.nativePath ?? "/")
       : root + (input.endpoint === "messages" ? "/messages" : openAiPath(input.endpoint));
   return { origin: base.origin, path: withQuery(path, input.query) };
 }

@@ -1,4 +1,4 @@
-import { baseUrlOf, nativeUrlPath, withQuery } from "../base-url.ts";
+import { baseUrlOf, versionedPath, withQuery } from "../base-url.ts";
 import { FamilyError, type ProviderRequestInput } from "../family.ts";
 
 /** Where requests go whose config names no place. */
@@ -12,7 +12,7 @@ export function addressOf(input: ProviderRequestInput): { origin: string; path: 
   if (input.endpoint === "native") {
     return {
       origin: base.origin,
-      path: withQuery(nativeUrlPath(base, input.nativePath ?? "/"), input.query),
+      path: withQuery(versionedPath(base.path, input.nativePath ?? "/"), input.query),
     };
   }
   if (account.project === undefined || account.project === "") {
