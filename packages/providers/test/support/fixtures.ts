@@ -13,21 +13,28 @@ export interface ProviderCase {
   readonly body: Uint8Array;
 }
 
-/** The recorded answers of these families on one API, as `family/case`. */
+/** Every recorded answer, as `family/case`. */
+export function recordedCases(): readonly ProviderCase[] {
+  return readdirSync(ROOT).flatMap(casesOf);
+}
+
+/** The recorded answers of these families on one API. */
 export function providerCases(families: readonly string[], endpoint: string): readonly ProviderCase[] {
-  return families
-    .flatMap((family) => readdirSync(ROOT + family).map((name) => `${family}/${name}`))
-    .map((name) => {
-      const facts = JSON.parse(readFileSync(`${ROOT}${name}/case.json`, "utf8")) as Record<string, unknown>;
-      const requestPath = `${ROOT}${name}/request.json`;
-      return {
-        name,
-        endpoint: facts["endpoint"] as string,
-        stream: facts["stream"] === true,
-        status: facts["status"] as number,
-        request: existsSync(requestPath) ? new Uint8Array(readFileSync(requestPath)) : undefined,
-        body: new Uint8Array(readFileSync(`${ROOT}${name}/response.body`)),
-      };
-    })
-    .filter((found) => found.endpoint === endpoint);
+  return families.flatMap(casesOf).filter((found) => found.endpoint === endpoint);
+}
+
+function casesOf(family: string): readonly ProviderCase[] {
+  return readdirSync(ROOT + family).map((folder) => {
+    const name = `${family}/${folder}`;
+    const facts = JSON.parse(readFileSync(`${ROOT}${name}/case.json`, "utf8")) as Record<string, unknown>;
+    const requestPath = `${ROOT}${name}/request.json`;
+    return {
+      name,
+      endpoint: facts["endpoint"] as string,
+      stream: facts["stream"] === true,
+      status: facts["status"] as number,
+      request: existsSync(requestPath) ? new Uint8Array(readFileSync(requestPath)) : undefined,
+      body: new Uint8Array(readFileSync(`${ROOT}${name}/response.body`)),
+    };
+  });
 }
