@@ -16,6 +16,8 @@ import type { RunDeps } from "./run-deps.ts";
 import type { RunRequest } from "../request/run-request.ts";
 import type { RequestTrace, TracedAttempt } from "../report/request-trace.ts";
 
+const NOTHING: readonly string[] = [];
+
 /** An answer that commits: its head as the caller gets it, and what is known of one that is whole. */
 export interface ServedHead {
   readonly status: number;
