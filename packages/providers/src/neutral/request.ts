@@ -125,9 +125,18 @@ export type ToolChoice =
   | { readonly mode: "tool"; readonly name: string };
 
 /** The form that the answer must have. */
-export type AnswerFormat =
-  | { readonly kind: "json" }
-  | { readonly kind: "schema"; readonly schema: JsonObject; readonly name: string | undefined };
+export type AnswerFormat = { readonly kind: "json" } | SchemaFormat;
+
+/** JSON of a schema. */
+export interface SchemaFormat {
+  readonly kind: "schema";
+  readonly schema: JsonObject;
+  readonly name: string | undefined;
+  /** What the form is for, beside what the schema itself says. */
+  readonly description?: string | undefined;
+  /** Whether the answer has to follow the schema; absent: as strictly as the target can. */
+  readonly strict?: boolean | undefined;
+}
 
 /** How much to think, in words of any of the dialects. */
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";

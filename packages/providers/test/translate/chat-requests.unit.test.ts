@@ -158,6 +158,44 @@ describe("chat to Anthropic", () => {
     expect(sent(plan).text).not.toContain("unsigned");
   });
 
+  it.each([
+    ["claude-sonnet-4-5", "required", {}],
+    ["claude-sonnet-4-5", { type: "function", function: { name: "f" } }, {}],
+    ["claude-opus-4-6", "required", { output_config: { effort: "high" } }],
+  ])("P2: %s does not think before a call that it must make (%j)", (model, tool_choice, more) => {
+    const body = { model: "g", messages: [HI], tools: [F], tool_choice, reasoning_effort: "high" };
+    const { json } = sent(planOf("chat", "anthropic", body, { model }));
+    expect(json).not.toHaveProperty("thinking");
+    expect(json).toMatchObject(more);
+    const free = sent(planOf("chat", "anthropic", { ...body, tool_choice: "auto" }, { model }));
+    expect(free.json).toHaveProperty("thinking");
+  });
+
+  it("P2: instructions alone are what the model answers", () => {
+    const messages = [
+      { role: "system", content: "Be brief." },
+      { role: "developer", content: "Greet me." },
+    ];
+    const texts = [
+      { type: "text", text: "Be brief." },
+      { type: "text", text: "Greet me." },
+    ];
+    const body = chat({ messages });
+    expect(body).not.toHaveProperty("system");
+    expect(body["messages"]).toStrictEqual([{ role: "user", content: texts }]);
+    expect(chat({ messages: [...messages, HI] })).toMatchObject({ system: texts });
+    const google = sent(planOf("chat", "gemini", { model: "g", messages })).json;
+    expect(google).not.toHaveProperty("systemInstruction");
+    expect(google["contents"]).toStrictEqual([
+      { role: "user", parts: [{ text: "Be brief." }, { text: "Greet me." }] },
+    ]);
+    const converse = sent(planOf("chat", "bedrock", { model: "g", messages })).json;
+    expect(converse).not.toHaveProperty("system");
+    expect(converse["messages"]).toStrictEqual([
+      { role: "user", content: [{ text: "Be brief." }, { text: "Greet me." }] },
+    ]);
+  });
+
   it("P2: another vendor's signature is left out", () => {
     const details = [{ type: "reasoning.encrypted", data: "x", format: "openai-responses-v1", index: 0 }];
     const body = chat({
@@ -187,8 +225,41 @@ describe("chat to Anthropic", () => {
     });
   });
 
+  it("P2: what a format is for is said where the target has a place for it", () => {
+    const of = (schema: object): object => ({
+      response_format: {
+        type: "json_schema",
+        json_schema: { name: "n", description: "A name.", schema, strict: false },
+      },
+    });
+    const said = { type: "object", description: "A name." };
+    expect(chat(of({ type: "object" }))).toMatchObject({ output_config: { format: { schema: said } } });
+    expect(chat(of({ type: "object", description: "Short." }))).toMatchObject({
+      output_config: { format: { schema: { type: "object", description: "A name.\n\nShort." } } },
+    });
+    const body = { model: "g", messages: [HI], ...of({ type: "object" }) };
+    expect(sent(planOf("chat", "gemini", body)).json).toMatchObject({
+      generationConfig: { responseJsonSchema: said },
+    });
+    expect(sent(planOf("chat", "bedrock", body)).json).toMatchObject({
+      outputConfig: {
+        textFormat: {
+          structure: { jsonSchema: { name: "n", description: "A name.", schema: '{"type":"object"}' } },
+        },
+      },
+    });
+  });
+
   it.each([
     [{ n: 2 }, "n"],
+    [
+      { response_format: { type: "json_schema", json_schema: { name: "n", schema: {}, mode: "x" } } },
+      "response_format.json_schema.mode",
+    ],
+    [
+      { response_format: { type: "json_schema", json_schema: { name: "n", schema: {} }, mode: "x" } },
+      "response_format.mode",
+    ],
     [{ logprobs: true }, "logprobs"],
     [{ seed: 1 }, "seed"],
     [{ frequency_penalty: 0.5 }, "frequency_penalty"],

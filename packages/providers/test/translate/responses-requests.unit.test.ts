@@ -140,6 +140,21 @@ describe("a response's request as a chat completion (P2)", () => {
     );
   });
 
+  it("P2: a format is as strict as was said, and for what was said", () => {
+    const schema = { type: "object", properties: {}, additionalProperties: false };
+    const format = { type: "json_schema", name: "n", description: "A name.", schema };
+    const asked = (more: object): unknown =>
+      to("openai_compatible", { text: { format: { ...format, ...more } } })["response_format"];
+    const wanted = (strict: boolean): object => ({
+      type: "json_schema",
+      json_schema: { name: "n", description: "A name.", schema, strict },
+    });
+    expect(asked({ strict: true })).toEqual(wanted(true));
+    expect(asked({ strict: false })).toEqual(wanted(false));
+    expect(asked({})).toEqual(wanted(false));
+    expect(refused({ text: { format: { ...format, mode: "x" } } }).param).toBe("text.format.mode");
+  });
+
   it("what says nothing to another provider is left out", () => {
     expect(
       to("openai_compatible", {

@@ -14,11 +14,14 @@ import type {
 } from "../../neutral/request.ts";
 import { notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
+import { describedSchema } from "../../translate/described-schema.ts";
 import type { Target } from "../../translate/format.ts";
+import { withTurn } from "../../translate/with-turn.ts";
 import { writeThinking } from "./thinking-wish.ts";
 
 /** Writes a body of Anthropic's messages endpoint. */
-export function writeMessagesRequest(request: NeutralRequest, target: Target): Json {
+export function writeMessagesRequest(asked: NeutralRequest, target: Target): Json {
+  const request = withTurn(asked);
   const { format } = request;
   if (format?.kind === "json")
     throw notTranslatable("response_format", "JSON without a schema can't be asked for there");
@@ -46,7 +49,8 @@ export function writeMessagesRequest(request: NeutralRequest, target: Target): J
       format === undefined && effort === undefined
         ? undefined
         : {
-            format: format === undefined ? undefined : { type: "json_schema", schema: format.schema },
+            format:
+              format === undefined ? undefined : { type: "json_schema", schema: describedSchema(format) },
             effort,
           },
     metadata: request.user === undefined ? undefined : { user_id: request.user },

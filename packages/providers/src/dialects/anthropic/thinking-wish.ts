@@ -16,6 +16,9 @@ const BUDGETS: Readonly<Record<Exclude<Effort, "none">, number>> = {
 const TAKES_BUDGET =
   /claude-(?:3-7|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:[-@:]\d{6,}|[-@:]v\d|[-@:]latest|$))/u;
 
+/** Choices by which the model must call a tool. */
+const FORCED: ReadonlySet<string | undefined> = new Set(["required", "tool"]);
+
 /** Fields that say how much the model is to think. */
 export interface ThinkingFields {
   readonly thinking: JsonObject | undefined;
@@ -26,20 +29,23 @@ const NONE: ThinkingFields = { thinking: undefined, effort: undefined };
 
 /**
  * The nearest that the model knows to the caller's wish. A budget leaves at least one token for the answer; where even the least does not
- * fit, and where a call of a tool that thinking led to comes back without it (the API refuses such a turn), the model answers unthinking.
+ * fit, where a call of a tool that thinking led to comes back without it, and where a call is to be made (the API refuses both), the
+ * model answers unthinking.
  */
 export function writeThinking(request: NeutralRequest, model: string, maxTokens: number): ThinkingFields {
   const { reasoning } = request;
   if (reasoning === undefined) return NONE;
   if (reasoning.off) return { thinking: { type: "disabled" }, effort: undefined };
   const { effort, budget } = reasoning;
+  const isForced = request.tools.length > 0 && FORCED.has(request.toolChoice?.mode);
   if (!TAKES_BUDGET.test(model)) {
     const known = effort === "minimal" ? "low" : effort;
+    if (isForced) return { thinking: undefined, effort: known ?? effortOf(budget) };
     return { thinking: { type: "adaptive", display: "summarized" }, effort: known ?? effortOf(budget) };
   }
   const wanted = budget ?? (effort === undefined || effort === "none" ? BUDGETS.medium : BUDGETS[effort]);
   const fitting = Math.min(wanted, maxTokens - 1);
-  if (fitting < LEAST_BUDGET || lacksThinking(request)) return NONE;
+  if (fitting < LEAST_BUDGET || isForced || lacksThinking(request)) return NONE;
   return { thinking: { type: "enabled", budget_tokens: fitting }, effort: undefined };
 }
 

@@ -3,6 +3,7 @@ import type { Block, JsonNumber, NeutralRequest, TextBlock, Tool, Turn } from ".
 import { invalidField, notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
 import type { Target } from "../../translate/format.ts";
+import { withTurn } from "../../translate/with-turn.ts";
 import { betasFor } from "./betas.ts";
 import { type Maker, makerOf, writeModelFields } from "./model-fields.ts";
 import { BlockWriter, cachePoint } from "./request-blocks.ts";
@@ -14,7 +15,8 @@ const OWN_FIELDS = ["guardrailConfig", "performanceConfig", "requestMetadata"] a
 const METADATA = /^[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}$/u;
 
 /** Writes a body of `converse` and `converse-stream`, whose paths name the model. */
-export function writeConverseRequest(request: NeutralRequest, target: Target): Json {
+export function writeConverseRequest(asked: NeutralRequest, target: Target): Json {
+  const request = withTurn(asked);
   if (request.format?.kind === "json")
     throw notTranslatable("response_format", "JSON without a schema can't be asked for there");
   const maker = makerOf(target.model);
@@ -189,6 +191,7 @@ function writeTool({ name, description, schema, strict, cacheControl }: Tool): J
 
 function writeFormat({ format }: NeutralRequest): JsonObject | undefined {
   if (format?.kind !== "schema") return undefined;
-  const jsonSchema = { name: format.name, schema: printJson(format.schema) };
+  const { name, description } = format;
+  const jsonSchema = { name, description, schema: printJson(format.schema) };
   return { textFormat: { type: "json_schema", structure: { jsonSchema } } };
 }

@@ -1,8 +1,10 @@
 import { isJsonList, type Json, type JsonObject } from "../../json/lossless.ts";
 import type { NeutralRequest, TextBlock, Tool, Turn } from "../../neutral/request.ts";
 import { NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
+import { describedSchema } from "../../translate/described-schema.ts";
 import { Fields } from "../../translate/fields.ts";
 import type { Target } from "../../translate/format.ts";
+import { withTurn } from "../../translate/with-turn.ts";
 import { writeContents, writeSystem } from "./request-turns.ts";
 import { writeThinking } from "./thinking-wish.ts";
 import { writeSchema } from "./tool-schema.ts";
@@ -10,7 +12,8 @@ import { writeSchema } from "./tool-schema.ts";
 const MODALITIES: ReadonlySet<Json> = new Set<Json>(["text", "image", "audio"]);
 
 /** Writes a body of `generateContent`, which is that of `streamGenerateContent` too: the URL names model and form. */
-export function writeGenerateRequest(request: NeutralRequest, target: Target): Json {
+export function writeGenerateRequest(asked: NeutralRequest, target: Target): Json {
+  const request = withTurn(asked);
   const last = request.turns.at(-1);
   if (last?.role === "assistant") throw notTranslatable(last.path, "an answer can't be begun for the model");
   const hasTools = request.tools.length > 0;
@@ -49,7 +52,7 @@ function writeConfig(request: NeutralRequest, target: Target, extras: Fields): J
     logprobs: extras.number("top_logprobs"),
     responseModalities: writeModalities(extras),
     responseMimeType: format === undefined ? undefined : "application/json",
-    responseJsonSchema: format?.kind === "schema" ? writeSchema(format.schema) : undefined,
+    responseJsonSchema: format?.kind === "schema" ? writeSchema(describedSchema(format)) : undefined,
     thinkingConfig: writeThinking(request.reasoning, target.model),
   };
 }

@@ -1,4 +1,5 @@
-import type { Block, NeutralRequest, TextBlock, ToolChoice } from "../../neutral/request.ts";
+import type { JsonObject } from "../../json/lossless.ts";
+import type { Block, NeutralRequest, SchemaFormat, TextBlock, ToolChoice } from "../../neutral/request.ts";
 import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
 
@@ -31,6 +32,17 @@ export function readToolChoice(fields: Fields, nameOf: (named: Fields) => string
   const named = fieldsAt(choice, fields.at("tool_choice"));
   if (named.needText("type") !== "function") throw notTranslatable(named.at("type"), NO_COUNTERPART);
   return { mode: "tool", name: nameOf(named) };
+}
+
+/** What both of OpenAI's APIs say of a schema that an answer is to follow: not strictly, where they say nothing. */
+export function readSchemaFormat(fields: Fields, schema: JsonObject): SchemaFormat {
+  return {
+    kind: "schema",
+    schema,
+    name: fields.text("name"),
+    description: fields.text("description"),
+    strict: fields.flag("strict") ?? false,
+  };
 }
 
 /** The blocks of an instruction, which are all text. */

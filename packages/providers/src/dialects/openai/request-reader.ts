@@ -19,7 +19,7 @@ import type {
 } from "../../neutral/request.ts";
 import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
-import { EFFORTS, onlyText, readTier, readToolChoice } from "./request-fields.ts";
+import { EFFORTS, onlyText, readSchemaFormat, readTier, readToolChoice } from "./request-fields.ts";
 import { readContent, readReasoning, readToolCalls } from "./request-parts.ts";
 
 /** Hints and bookkeeping that change no answer: a target without them answers the same. */
@@ -159,8 +159,12 @@ function readFormat(fields: Fields): AnswerFormat | undefined {
   if (type !== "json_schema") throw notTranslatable(format.at("type"), NO_COUNTERPART);
   const wanted = format.fields("json_schema");
   const schema = wanted?.take("schema");
-  if (!isJsonObject(schema)) throw invalidField(format.at("json_schema.schema"), "must be an object");
-  return { kind: "schema", schema, name: wanted?.text("name") };
+  if (wanted === undefined || !isJsonObject(schema))
+    throw invalidField(format.at("json_schema.schema"), "must be an object");
+  const read = readSchemaFormat(wanted, schema);
+  wanted.refuseRest(NO_COUNTERPART);
+  format.refuseRest(NO_COUNTERPART);
+  return read;
 }
 
 /** `reasoning_effort`, and what OpenRouter's and LiteLLM's callers say for it. */

@@ -167,8 +167,8 @@ function writeToolChoice(choice: ToolChoice | undefined): Json | undefined {
 function writeFormat({ format }: NeutralRequest): Json | undefined {
   if (format === undefined) return undefined;
   if (format.kind === "json") return { type: "json_object" };
-  const { schema, name = "answer" } = format;
-  return { type: "json_schema", json_schema: { name, schema, strict: isStrictSchema(schema) } };
+  const { schema, name = "answer", description, strict = isStrictSchema(schema) } = format;
+  return { type: "json_schema", json_schema: { name, description, schema, strict } };
 }
 
 /** Efforts beyond `high` are known to few models, so `high` is the nearest; no wish is no field. */

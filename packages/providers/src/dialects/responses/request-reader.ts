@@ -16,7 +16,7 @@ import type {
 } from "../../neutral/request.ts";
 import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
-import { EFFORTS, readTier, readToolChoice } from "../openai/request-fields.ts";
+import { EFFORTS, readSchemaFormat, readTier, readToolChoice } from "../openai/request-fields.ts";
 import { readInput } from "./request-items.ts";
 
 /**
@@ -113,7 +113,9 @@ function readFormat(verbal: Fields): AnswerFormat | undefined {
   if (type !== "json_schema") throw notTranslatable(format.at("type"), NO_COUNTERPART);
   const schema = format.take("schema");
   if (!isJsonObject(schema)) throw invalidField(format.at("schema"), "must be an object");
-  return { kind: "schema", schema, name: format.text("name") };
+  const read = readSchemaFormat(format, schema);
+  format.refuseRest(NO_COUNTERPART);
+  return read;
 }
 
 function readVerbosity(verbal: Fields): void {
