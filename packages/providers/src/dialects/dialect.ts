@@ -59,8 +59,16 @@ export interface Dialect {
   errorBody(error: CallerError, requestId: string): Uint8Array;
   /** The event that ends a stream which can't go on (E6); `sequence` is its number, in dialects that number events. */
   errorEvent(error: CallerError, requestId: string, sequence?: number): Uint8Array;
-  /** A provider's error body as this dialect has it, with its message, type, code kept (P5); as it is where it fits already. */
-  providerErrorBody(status: number, body: Uint8Array, requestId: string): Uint8Array;
+  /**
+   * A provider's error body as this dialect has it, with its message, type, code kept (P5); as it is where it fits already. `headers`: the
+   * answer's, flat, names lower-case.
+   */
+  providerErrorBody(
+    status: number,
+    body: Uint8Array,
+    requestId: string,
+    headers?: readonly string[],
+  ): Uint8Array;
   /** The same for the data of an error event inside a stream. */
   providerErrorEvent(status: number, data: Uint8Array, requestId: string, sequence?: number): Uint8Array;
 }

@@ -1,4 +1,5 @@
 import { readErrorFacts } from "../errors/error-facts.ts";
+import { HEADER_CODES } from "../errors/recognise-error.ts";
 import { reasonOfStatus } from "../errors/status-class.ts";
 import { KeyTable } from "../json/key-table.ts";
 import { KeySlots, scanDocument, scanObject } from "../json/scan.ts";
@@ -25,9 +26,18 @@ export interface ProviderError {
   readonly param: string | null;
 }
 
-/** Reads a provider's error body of any form (BH-33): objects of other shapes, lists, plain text, HTML, nothing. */
-export function readProviderError(status: number, body: Uint8Array): ProviderError {
-  const facts = readErrorFacts(status, decodeUtf8(body, 0, Math.min(body.length, BODY_LIMIT)), []);
+/**
+ * Reads a provider's error body of any form (BH-33): objects of other shapes, lists, plain text, HTML, nothing. `headers`: flat, names
+ * lower-case; Bedrock's code stands there.
+ */
+export function readProviderError(
+  status: number,
+  body: Uint8Array,
+  headers: readonly string[] = [],
+): ProviderError {
+  const text = decodeUtf8(body, 0, Math.min(body.length, BODY_LIMIT));
+  const codes = headers.filter((_, at) => at % 2 === 1 && HEADER_CODES.includes(headers[at - 1] as string));
+  const facts = readErrorFacts(status, text, codes);
   const message = facts.message.trim();
   return {
     message: message === "" ? reasonOfStatus(status) : message.slice(0, MESSAGE_LIMIT),

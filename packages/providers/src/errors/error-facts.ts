@@ -196,7 +196,7 @@ export function readErrorFacts(status: number, body: string, headerCodes: readon
   return {
     message: message === undefined || message === "" ? reasonOfStatus(status) : message,
     type: word(main?.["type"]) ?? word(main?.["error_type"]),
-    code: codeOf(main),
+    code: codeOf(main) ?? exceptionName(word(main?.["__type"]) ?? headerCodes[0]),
     param: main?.["param"] === null ? null : word(main?.["param"]),
     codes: collector.codes,
     text: collector.texts
@@ -224,6 +224,11 @@ function codeOf(main: Fields | undefined): string | undefined {
   const status = main?.["status"];
   const isWord = typeof status === "string" && /^[A-Z_]+$/.test(status);
   return isWord && typeof main?.["code"] === "number" ? status : word(main?.["code"]);
+}
+
+/** AWS's names of errors may stand between a namespace and an address. */
+function exceptionName(said: string | undefined): string | undefined {
+  return /(?:^|#)([A-Za-z]\w{0,79})(?::|$)/.exec(said ?? "")?.[1];
 }
 
 function messageOf(parsed: unknown, main: Fields | undefined): string | undefined {

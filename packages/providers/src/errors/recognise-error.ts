@@ -34,7 +34,8 @@ export interface RecognisedError {
 const bodyLimit = 65_536;
 const messageLimit = 1024;
 const wordLimit = 256;
-const headerCodeNames = ["x-amzn-errortype", ":exception-type", ":error-code"];
+/** Headers in which a code may stand, lower-case. */
+export const HEADER_CODES: readonly string[] = ["x-amzn-errortype", ":exception-type", ":error-code"];
 
 /**
  * Recognises an error answer. Structure comes first: codes that name the cause, then the message's own
@@ -42,7 +43,7 @@ const headerCodeNames = ["x-amzn-errortype", ":exception-type", ":error-code"];
  * @param now epoch milliseconds, to read a `Retry-After` date
  */
 export function recogniseError(answer: ProviderAnswer, now: number): RecognisedError {
-  const headerCodes = headerCodeNames.flatMap((name) => answer.headers(name) ?? []);
+  const headerCodes = HEADER_CODES.flatMap((name) => answer.headers(name) ?? []);
   const body = answer.body.slice(0, bodyLimit);
   const facts = readErrorFacts(answer.status, body, headerCodes);
   const wait = retryAfterMs(answer.headers, now) ?? bodyRetryAfterMs(body);

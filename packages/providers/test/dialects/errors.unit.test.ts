@@ -128,6 +128,30 @@ describe("a provider's errors (P5, BH-33)", () => {
     expect(JSON.parse(event.replace("event: error\ndata: ", ""))).toStrictEqual(envelope);
   });
 
+  it.each([
+    ["ThrottlingException", '{"message":"slow down"}', "ThrottlingException"],
+    [
+      "ValidationException:http://internal.amazon.com/coral/",
+      '{"message":"slow down"}',
+      "ValidationException",
+    ],
+    [
+      undefined,
+      '{"__type":"com.amazon.bedrock#AccessDeniedException","message":"slow down"}',
+      "AccessDeniedException",
+    ],
+    ["ThrottlingException", '{"error":{"message":"slow down","code":"own"}}', "own"],
+    [undefined, '{"message":"slow down"}', null],
+  ])("P5: AWS's name of an error, in header %s or in the body, is its code", (header, body, code) => {
+    const headers = ["content-type", "application/json", ...(header ? ["x-amzn-errortype", header] : [])];
+    const told = (dialect: typeof openAi): unknown =>
+      JSON.parse(textOf(dialect.providerErrorBody(429, bytesOf(body), "r", headers)));
+    expect(told(openAi)).toMatchObject({ error: { message: "slow down", code: code ?? null } });
+    expect(told(anthropic)).toMatchObject({
+      error: { type: "rate_limit_error", message: "slow down", ...(code === null ? {} : { code }) },
+    });
+  });
+
   it("HTML is cut to at most 1 KiB", () => {
     const { error } = openAiBody(502, `<html><body>502 Bad Gateway${"x".repeat(5000)}</body></html>`);
     expect(error.message).toContain("502 Bad Gateway");

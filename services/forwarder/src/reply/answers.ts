@@ -33,7 +33,7 @@ export function callerAnswer(
   requestId: string,
 ): { readonly headers: string[]; readonly body: Uint8Array } {
   if (endpoint === "native") return { headers: callerHeaders(answer.headers), body: answer.body };
-  const body = dialectOf(endpoint).providerErrorBody(status, answer.body, requestId);
+  const body = dialectOf(endpoint).providerErrorBody(status, answer.body, requestId, answer.headers);
   const headers = ofOtherBody(answer.headers, JSON_TYPE);
   return { headers, body };
 }

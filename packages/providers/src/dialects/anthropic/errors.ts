@@ -45,8 +45,8 @@ function envelope(status: number, words: Words, requestId: string): string {
 const STATUS_CODE = /^\d{3}$/u;
 
 /** P5: this dialect has no place for a code and a field's name, so they stand where OpenAI's has them. */
-function wordsOf(status: number, body: Uint8Array): Words {
-  const { message, code, param } = readProviderError(status, body);
+function wordsOf(status: number, body: Uint8Array, headers?: readonly string[]): Words {
+  const { message, code, param } = readProviderError(status, body, headers);
   return {
     message,
     code: code === null || STATUS_CODE.test(code) ? undefined : code,
@@ -71,9 +71,9 @@ export const anthropicDialect: Dialect = {
   errorEvent(error, requestId) {
     return eventOf(ownError(error, requestId));
   },
-  providerErrorBody(status, body, requestId) {
+  providerErrorBody(status, body, requestId, headers) {
     if (isAnthropicError(body)) return body;
-    return encodeUtf8(envelope(status, wordsOf(status, body), requestId));
+    return encodeUtf8(envelope(status, wordsOf(status, body, headers), requestId));
   },
   providerErrorEvent(status, data, requestId) {
     // Data of several lines may hold line feeds between its tokens, which an event can't.

@@ -16,8 +16,8 @@ function ownError(error: CallerError): string {
   return JSON.stringify({ error: { message, type: openAiErrorType(error.status, code), code, param } });
 }
 
-function providerError(status: number, body: Uint8Array): string {
-  const { message, type, code, param } = readProviderError(status, body);
+function providerError(status: number, body: Uint8Array, headers?: readonly string[]): string {
+  const { message, type, code, param } = readProviderError(status, body, headers);
   return JSON.stringify({ error: { message, type: type ?? openAiErrorType(status, code), code, param } });
 }
 
@@ -39,8 +39,8 @@ export const openAiDialect: Dialect = {
   errorEvent(error) {
     return eventOf(ownError(error));
   },
-  providerErrorBody(status, body) {
-    return isOwnForm(body) ? body : encodeUtf8(providerError(status, body));
+  providerErrorBody(status, body, _requestId, headers) {
+    return isOwnForm(body) ? body : encodeUtf8(providerError(status, body, headers));
   },
   providerErrorEvent(status, data) {
     // A chunk that carries an error beside its choices goes on as an error alone: clients look for nothing else in it.
