@@ -57,8 +57,11 @@ function read(chunks: readonly Fields[], whole: boolean): Meaning {
       mine.finish ??= text(choice["finish_reason"]) || undefined;
       mine.stopSequence ??= text(choice["stop_reason"]) || undefined;
     }
-    // Perplexity's and xAI's sources stand beside the choices.
-    for (const key of ["citations", "search_results"]) choices[0]?.gathering.extra(chunk[key]);
+  }
+  // Perplexity's and xAI's sources stand beside the choices, in each chunk.
+  for (const key of ["citations", "search_results"]) {
+    const newest = chunks.findLast((chunk) => key in chunk);
+    choices[0]?.gathering.extra(newest?.[key]);
   }
   return { model, said: choices.map((choice) => said(choice, whole)), usage };
 }

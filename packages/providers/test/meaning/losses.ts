@@ -1,4 +1,5 @@
 import type { Finish, Piece, Said } from "./meaning.ts";
+import { fields, list } from "./values.ts";
 
 /** The dialects that callers speak. */
 export type CallerDialect = "chat" | "messages" | "responses";
@@ -54,6 +55,11 @@ const MESSAGES: readonly Loss[] = [
     tell: finishing({ refusal: "filtered" }),
   },
   {
+    what: "Bedrock's words for the places of citations",
+    why: "they are Anthropic's places, told in its words",
+    tell: (said) => ({ ...said, extras: said.extras.map(inAnthropicsWords) }),
+  },
+  {
     what: "that a call is signed",
     why: "thinking before the call holds what signs it",
     tell: (said) => ({ ...said, pieces: said.pieces.flatMap(signedBefore) }),
@@ -107,4 +113,30 @@ function signedBefore(piece: Piece): Piece[] {
     { kind: "signature", data: piece.signature },
     { ...piece, signature: undefined },
   ];
+}
+
+/** Bedrock's kinds of places in documents: Anthropic's kind, and its words for where it starts and ends. */
+const PLACES: Readonly<Record<string, readonly [string, string]>> = {
+  documentChar: ["char_location", "char_index"],
+  documentPage: ["page_location", "page_number"],
+  documentChunk: ["content_block_location", "block_index"],
+};
+
+function inAnthropicsWords(extra: unknown): unknown {
+  const { location, sourceContent, title } = fields(extra);
+  const [kind, value] = Object.entries(fields(location))[0] ?? [];
+  const [type, unit] = PLACES[kind ?? ""] ?? [];
+  if (type === undefined) return extra;
+  const { documentIndex, start, end } = fields(value);
+  return {
+    type,
+    cited_text: list(sourceContent)
+      .map((part) => fields(part)["text"])
+      .join(""),
+    document_index: documentIndex,
+    document_title: title ?? null,
+    file_id: null,
+    [`start_${unit}`]: start,
+    [`end_${unit}`]: end,
+  };
 }

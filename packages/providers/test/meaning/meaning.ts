@@ -1,3 +1,5 @@
+import { isFilled } from "./values.ts";
+
 /** One thing that an answer says. Text that goes on is one piece. */
 export type Piece =
   | { readonly kind: "text" | "thinking" | "refusal"; readonly text: string }
@@ -79,6 +81,6 @@ export class Gathering {
   }
 
   extra(value: unknown): void {
-    if (typeof value === "object" && value !== null && Object.keys(value).length > 0) this.extras.push(value);
+    if (typeof value === "object" && isFilled(value)) this.extras.push(value);
   }
 }

@@ -35,6 +35,12 @@ export function count(value: unknown): number {
   return typeof value === "number" ? value : 0;
 }
 
+/** Whether there is anything in it: some servers send every field that they know. */
+export function isFilled(value: unknown): boolean {
+  if (typeof value === "object" && value !== null) return Object.values(value).some(isFilled);
+  return Boolean(value);
+}
+
 /** Whether the value stands somewhere in the other one. */
 export function standsIn(value: unknown, whole: unknown): boolean {
   if (same(value, whole)) return true;

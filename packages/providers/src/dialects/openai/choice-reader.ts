@@ -1,5 +1,6 @@
 import { isJsonList, isJsonObject, type Json, type JsonObject, printJson } from "../../json/lossless.ts";
 import type { EmitEvent, FinishReason } from "../../neutral/events.ts";
+import { saysSomething } from "../../json/says.ts";
 import { hasFound } from "./content-filter.ts";
 
 interface OpenCall {
@@ -51,11 +52,12 @@ export class ChoiceReader {
     for (const [place, call] of (isJsonList(calls) ? calls : []).entries()) {
       if (isJsonObject(call)) this.#takeCall(call, place);
     }
-    if (isJsonObject(delta["function_call"])) this.#takeCall({ function: delta["function_call"] }, 0);
+    const called = delta["function_call"];
+    if (isJsonObject(called) && saysSomething(called)) this.#takeCall({ function: called }, 0);
     for (const key of OTHERS) {
       const value = delta[key];
-      const says = isJsonList(value) ? value.length > 0 : isJsonObject(value);
-      if (says) this.#emit({ type: "other", choice, value: { [key]: value } });
+      if (typeof value === "object" && saysSomething(value))
+        this.#emit({ type: "other", choice, value: { [key]: value } });
     }
   }
 

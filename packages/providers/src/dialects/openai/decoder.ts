@@ -7,6 +7,8 @@ import { openAiUsage } from "../usage.ts";
 import { ChoiceReader } from "./choice-reader.ts";
 import { hasFound } from "./content-filter.ts";
 
+const SOURCES: readonly string[] = ["citations", "search_results"];
+
 /** Tells an answer that does not stream. */
 export function decodeCompletion(body: Json, emit: EmitEvent, context: AnswerContext): void {
   if (!isJsonObject(body)) return;
@@ -23,8 +25,8 @@ export function openChatStream(emit: EmitEvent, context: AnswerContext): StreamD
 class ChunkHandler implements SseHandler {
   readonly #emit: EmitEvent;
   readonly #choices = new Map<number, ChoiceReader>();
-  /** What a filter found in the prompt, until a choice ends with which it can be told: by itself it says nothing yet (E6). */
-  #found: Json | undefined;
+  /** What stands beside the choices, the newest of each, until a choice ends with which it can be told: by itself it says nothing yet (E6). */
+  #beside: JsonObject = {};
   #id: string;
   #started = false;
   #ended = false;
@@ -47,7 +49,7 @@ class ChunkHandler implements SseHandler {
   /** What did not say why it stopped, stopped by itself: the stream says that it is whole. */
   onDone(): void {
     for (const choice of this.#choices.values()) choice.finish(undefined, {});
-    if (this.#areFinished()) this.#tellFound();
+    if (this.#areFinished()) this.#tellBeside();
     this.#end();
   }
 
@@ -65,7 +67,7 @@ class ChunkHandler implements SseHandler {
       this.#id = id ?? this.#id;
       this.#emit({ type: "start", id, model });
     }
-    if (hasFound(data["prompt_filter_results"])) this.#found = data["prompt_filter_results"];
+    this.#takeBeside(data);
     // Groq tells it in a member of its own where nobody asked for it.
     this.#tellUsage(data["usage"] ?? objectOf(data["x_groq"])["usage"]);
     for (const [place, value] of choices.entries()) {
@@ -78,7 +80,7 @@ class ChunkHandler implements SseHandler {
       choice.takeFiltered(value["content_filter_results"]);
       const reason = textOf(value["finish_reason"]);
       if (reason === undefined) continue;
-      this.#tellFound();
+      this.#tellBeside();
       choice.finish(reason, value);
     }
   }
@@ -97,10 +99,19 @@ class ChunkHandler implements SseHandler {
     return choice;
   }
 
-  #tellFound(): void {
-    if (this.#found !== undefined)
-      this.#emit({ type: "other", choice: 0, value: { prompt_filter_results: this.#found } });
-    this.#found = undefined;
+  /** What a filter found in the prompt (Azure), and the sources of an answer (Perplexity, xAI), which come with every chunk. */
+  #takeBeside(data: JsonObject): void {
+    const found = data["prompt_filter_results"];
+    if (hasFound(found)) this.#beside = { ...this.#beside, prompt_filter_results: found };
+    for (const key of SOURCES) {
+      const value = data[key];
+      if (isJsonList(value) && value.length > 0) this.#beside = { ...this.#beside, [key]: value };
+    }
+  }
+
+  #tellBeside(): void {
+    if (Object.keys(this.#beside).length > 0) this.#emit({ type: "other", choice: 0, value: this.#beside });
+    this.#beside = {};
   }
 
   #tellUsage(value: Json | undefined): void {
