@@ -18,7 +18,6 @@ import { writeChatRequest } from "../dialects/openai/request-writer.ts";
 import { encodeResponse, ResponsesStreamEncoder } from "../dialects/responses/encoder.ts";
 import { readResponsesRequest } from "../dialects/responses/request-reader.ts";
 import type { Wire } from "../families/family.ts";
-import { withUserTurn } from "../neutral/user-turn.ts";
 import type { Endpoint } from "@switchyard/core";
 import type { CallerFormat, ProviderFormat } from "./format.ts";
 
@@ -55,21 +54,21 @@ export const PROVIDER_FORMATS: Readonly<Partial<Record<Wire, ProviderFormat>>> =
   },
   messages: {
     streamType: SSE_TYPE,
-    writeRequest: (request, target) => writeMessagesRequest(withUserTurn(request), target),
+    writeRequest: writeMessagesRequest,
     readAnswer: readMessagesAnswer,
     decodeAnswer: decodeMessage,
     openStream: openMessagesStream,
   },
   converse: {
     streamType: EVENT_STREAM_TYPE,
-    writeRequest: (request, target) => writeConverseRequest(withUserTurn(request), target),
+    writeRequest: writeConverseRequest,
     readAnswer: readConverseAnswer,
     decodeAnswer: decodeConverse,
     openStream: openConverseStream,
   },
   generate_content: {
     streamType: SSE_TYPE,
-    writeRequest: (request, target) => writeGenerateRequest(withUserTurn(request), target),
+    writeRequest: writeGenerateRequest,
     readAnswer: readGenerateAnswer,
     decodeAnswer: decodeGenerated,
     openStream: openGenerateStream,
