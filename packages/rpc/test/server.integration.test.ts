@@ -14,7 +14,7 @@ import {
   type InferResponse,
 } from "@switchyard/proto/inference/v1/inference_service";
 import { DecideRequestSchema, RoutingService } from "@switchyard/proto/routing/v1/routing_service";
-import { comesTrue } from "@switchyard/testkit";
+import { comesTrue, eventually } from "@switchyard/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import {
   CallContext,
@@ -257,9 +257,7 @@ describe("drain", () => {
     const reader = readStream<InferResponse>((sink) => client.infer(request, sink, new CallContext()));
     await reader.next();
     const closed = server.close(20_000);
-    const socket = connect(server.port, server.host);
-    const [error] = (await once(socket, "error")) as [NodeJS.ErrnoException];
-    expect(error.code).toBe("ECONNREFUSED");
+    await eventually(() => expect(open(server)).rejects.toMatchObject({ code: "ECONNREFUSED" }));
     let count = 1;
     while (!(await reader.next()).done) count += 1;
     expect(count).toBe(4096);

@@ -25,6 +25,8 @@ export interface PooledExchange extends Exchange {
 
 /** Is told how a pool's server does. */
 export interface PoolWatcher {
+  /** It takes no more requests. */
+  onLeaving(): void;
   onFrozen(): void;
   /** It was frozen, and speaks. */
   onHeard(): void;
@@ -103,6 +105,10 @@ export class Pool implements ConnectionOwner {
     }
     next.exchange.connection = connection;
     connection.send(next.parts, next.exchange);
+  }
+
+  onLeaving(): void {
+    this.#watcher.onLeaving();
   }
 
   onClosed(connection: ClientConnection): void {

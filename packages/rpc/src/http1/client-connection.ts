@@ -4,6 +4,7 @@ import {
   contentLength,
   type Flushable,
   flushThisTurn,
+  isFarewell,
   maxHeadBytes,
   parseResponseHead,
   type Part,
@@ -20,8 +21,8 @@ export interface Exchange {
   onData(bytes: Buffer): void;
   onEnd(): void;
   /**
-   * Unreached: never connected. Unsent: the connection was gone before a byte of it was written. Silent: sent,
-   * perhaps, and no byte came back. Broken: the answer had begun.
+   * Unreached: never connected. Unsent: no server processed any of it, because no byte of it was written or its server
+   * said so. Silent: sent, perhaps, and no byte came back. Broken: the answer had begun.
    */
   onLost(loss: Loss, why: string): void;
 }
@@ -29,6 +30,8 @@ export interface Exchange {
 export interface ConnectionOwner {
   /** All exchanges are answered and the connection can take another. */
   onIdle(connection: ClientConnection): void;
+  /** The server said farewell: it takes no more requests. `onClosed` follows. */
+  onLeaving(connection: ClientConnection): void;
   onClosed(connection: ClientConnection): void;
 }
 
@@ -46,7 +49,7 @@ export class ClientConnection implements Flushable {
   readonly #owner: ConnectionOwner;
   readonly #exchanges: Exchange[] = [];
   #outgoing: Part[] = [];
-  /** How many of the exchanges were written. */
+  /** How many of the exchanges its server may have processed: those that were written. */
   #written = 0;
   #connected = false;
   #closed = false;
@@ -96,7 +99,7 @@ export class ClientConnection implements Flushable {
   }
 
   flush(): void {
-    if (this.#outgoing.length === 0 || this.#closed || !this.#connected) return;
+    if (this.#outgoing.length === 0 || this.#closed || !this.#connected || this.#last) return;
     const parts = this.#outgoing;
     this.#outgoing = [];
     this.#written = this.#exchanges.length;
@@ -187,12 +190,14 @@ export class ClientConnection implements Flushable {
   }
 
   #readHead(data: Buffer): number {
-    const exchange = this.#exchanges[0];
-    if (exchange === undefined) return -1;
-    this.#started = true;
     const end = data.indexOf("\r\n\r\n");
+    const head = end < 0 ? undefined : parseResponseHead(data.toString("latin1", 0, end));
+    if (head !== undefined && isFarewell(head)) return this.#leave(data.length);
+    const exchange = this.#exchanges[0];
+    // An answer to nothing would be taken for the next one's.
+    if (exchange === undefined || this.#written === 0) return -1;
+    this.#started = true;
     if (end < 0) return data.length > maxHeadBytes ? -1 : 0;
-    const head = parseResponseHead(data.toString("latin1", 0, end));
     if (head === undefined || head.minor === 0) return -1;
     const used = end + 4;
     if (head.status < 200) return head.status === 101 ? -1 : used;
@@ -207,6 +212,8 @@ export class ClientConnection implements Flushable {
     const coding = fields.get("transfer-encoding");
     const length = contentLength(fields);
     this.#last = fields.get("connection")?.toLowerCase() === "close";
+    // RFC 9112, 9.6: a server that said so must not process what follows.
+    if (this.#last) this.#written = 1;
     const hint = /timeout=(\d{1,6})/.exec(fields.get("keep-alive") ?? "");
     if (hint !== null) this.keepAliveMs = Number(hint[1]) * 1000 - 1000;
     if (length === "bad" || (coding !== undefined && length !== undefined)) return false;
@@ -221,6 +228,13 @@ export class ClientConnection implements Flushable {
     this.#left = none ? 0 : (length ?? 0);
     if (this.#body === "close") this.#last = true;
     return true;
+  }
+
+  #leave(size: number): number {
+    this.#written = 0;
+    this.#owner.onLeaving(this);
+    this.destroy("the server is leaving");
+    return size;
   }
 
   #finish(): void {

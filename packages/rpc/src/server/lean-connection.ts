@@ -1,12 +1,15 @@
 import type { Socket } from "node:net";
 import {
   contentLength,
+  endConnection,
+  FAREWELL,
   type Fields,
   type Flushable,
   flushThisTurn,
   maxHeadBytes,
   parseRequestHead,
   type Part,
+  type Patience,
   type RequestHead,
   writeParts,
 } from "@switchyard/http1";
@@ -20,6 +23,7 @@ import type { HeaderSource } from "./server-call.ts";
 export interface LeanConnectionOptions {
   routes: ReadonlyMap<string, Route>;
   maxMessageBytes: number;
+  patience: Patience;
   onError: OnError;
   /** Gives the socket, with what was read of it, to a server that reads everything. */
   handOver(socket: Socket, seen: Buffer): void;
@@ -36,15 +40,22 @@ const maxPipelined = 1_048_576;
 export class LeanConnection implements Responder, Flushable {
   onDrain: (() => void) | undefined;
   onLeft: (() => void) | undefined;
-  /** When it last began to wait for bytes, by `performance.now()`. */
-  waitingSince = performance.now();
   readonly #socket: Socket;
   readonly #options: LeanConnectionOptions;
   readonly #onData = (bytes: Buffer): void => this.#read(bytes);
   readonly #onEnd = (): void => this.destroy();
-  readonly #onDrained = (): void => this.#drained();
+  readonly #onDrained = (): void => {
+    this.#socket.setTimeout(0);
+    this.#drained();
+  };
+  readonly #onStalled = (): void => this.destroy();
   readonly #onError = (): void => {};
   readonly #onClose = (): void => this.#close();
+  /** When the last answer was complete; this and the next two by `performance.now()`. */
+  #idleSince = performance.now();
+  /** When the first byte of a request came that is not whole yet, and when the last. */
+  #readingSince: number | undefined;
+  #readAt = 0;
   #pending: Buffer | undefined;
   #head: { route: Route; fields: Fields } | undefined;
   #pieces: Buffer[] = [];
@@ -59,25 +70,28 @@ export class LeanConnection implements Responder, Flushable {
   #frameBytes = 0;
   #full = false;
 
-  constructor(socket: Socket, options: LeanConnectionOptions) {
+  /** `last`: its first answer is its last one. */
+  constructor(socket: Socket, options: LeanConnectionOptions, last: boolean) {
     this.#socket = socket;
     this.#options = options;
+    this.#closing = last;
     socket.setNoDelay(true);
     socket.on("data", this.#onData);
     socket.on("end", this.#onEnd);
     socket.on("drain", this.#onDrained);
+    socket.on("timeout", this.#onStalled);
     socket.on("error", this.#onError);
     socket.on("close", this.#onClose);
   }
 
-  /** Whether a request is being answered. */
-  get busy(): boolean {
-    return this.#state !== "idle";
-  }
-
-  /** Whether part of a request has come. */
-  get reading(): boolean {
-    return this.#pending !== undefined || this.#head !== undefined;
+  /** Whether it waits for its client for too long. */
+  overdue(now: number): boolean {
+    const { idleMs, headMs, stallMs, requestMs } = this.#options.patience;
+    if (this.#busy) return false;
+    if (!this.#reading) return now - this.#idleSince > idleMs;
+    const waited = now - (this.#readingSince ?? this.#idleSince);
+    if (this.#head === undefined) return waited > headMs;
+    return waited > requestMs || now - this.#readAt > stallMs;
   }
 
   destroy(): void {
@@ -85,14 +99,19 @@ export class LeanConnection implements Responder, Flushable {
     this.#close();
   }
 
-  /** Answers one more request and tells its client to go. */
+  /** Ends once it has answered what it is at, which is at most one more request. */
   drain(): void {
     this.#closing = true;
+    if (!this.#busy && !this.#reading) this.retire();
   }
 
-  /** Closes when it has nothing to do; after `drain`, what it is at is its last. */
-  closeIfIdle(): void {
-    if (!this.busy && !this.reading && this.#out.length === 0) this.#socket.end(() => this.#socket.destroy());
+  /** Ends between two answers: what was not answered was not processed, and the client is told so. */
+  retire(): void {
+    if (this.#gone) return;
+    const parts = this.#out;
+    this.#out = [];
+    if (parts.length > 0) writeParts(this.#socket, parts);
+    endConnection(this.#socket, this.#lastRequest ? "" : FAREWELL);
   }
 
   answer(status: number, contentType: string, fields: Headers | undefined, body: Encoded): void {
@@ -134,12 +153,22 @@ export class LeanConnection implements Responder, Flushable {
   flush(): void {
     if (this.#gone) return;
     this.#takeFrames();
-    if (this.#out.length > 0) {
-      const parts = this.#out;
-      this.#out = [];
-      if (writeParts(this.#socket, parts)) this.#drained();
-    }
-    if (this.#state === "idle" && this.#lastRequest) this.#socket.end();
+    if (!this.#busy && (this.#lastRequest || (this.#closing && !this.#reading))) return this.retire();
+    if (this.#out.length === 0) return;
+    const parts = this.#out;
+    this.#out = [];
+    if (writeParts(this.#socket, parts)) this.#drained();
+    // Until it has taken what it was given; then there is nothing to wait for.
+    else this.#socket.setTimeout(this.#options.patience.stallMs);
+  }
+
+  get #busy(): boolean {
+    return this.#state !== "idle";
+  }
+
+  /** Whether part of a request has come. */
+  get #reading(): boolean {
+    return this.#pending !== undefined || this.#head !== undefined;
   }
 
   #connectionField(): string {
@@ -168,24 +197,25 @@ export class LeanConnection implements Responder, Flushable {
     this.#full = false;
     this.onDrain = undefined;
     this.onLeft = undefined;
-    this.waitingSince = performance.now();
+    this.#idleSince = performance.now();
     if (this.#advancing) return;
     flushThisTurn(this);
     this.#advance();
   }
 
   #read(bytes: Buffer): void {
-    // What follows the last request is read only so that closing does not reset the connection under our answer.
-    if (this.#lastRequest && !this.busy) return;
-    if (this.#head !== undefined && this.#left > 0 && bytes.length <= this.#left && !this.busy) {
+    if (this.#head !== undefined && this.#left > 0 && bytes.length <= this.#left && !this.#busy) {
       this.#pieces.push(bytes);
       this.#left -= bytes.length;
     } else this.#pending = this.#pending === undefined ? bytes : Buffer.concat([this.#pending, bytes]);
-    if (this.busy) {
+    if (this.#busy) {
       if ((this.#pending?.length ?? 0) > maxPipelined) this.#socket.pause();
       return;
     }
     this.#advance();
+    if (this.#gone) return;
+    if (this.#reading) this.#readAt = performance.now();
+    if (this.#reading) this.#readingSince ??= this.#readAt;
     this.flush();
   }
 
@@ -193,12 +223,12 @@ export class LeanConnection implements Responder, Flushable {
   #advance(): void {
     if (this.#advancing) return;
     this.#advancing = true;
-    while (!this.busy && !this.#gone && !this.#lastRequest) {
+    while (!this.#busy && !this.#gone && !this.#lastRequest) {
       if (this.#head === undefined && !this.#readHead()) break;
       if (!this.#readBody()) break;
     }
     this.#advancing = false;
-    if (!this.busy && !this.#gone && this.#socket.isPaused()) this.#socket.resume();
+    if (!this.#busy && !this.#gone && this.#socket.isPaused()) this.#socket.resume();
   }
 
   #readHead(): boolean {
@@ -242,6 +272,7 @@ export class LeanConnection implements Responder, Flushable {
     const body = this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces);
     this.#pieces = [];
     this.#head = undefined;
+    this.#readingSince = undefined;
     this.#state = "answering";
     if (tooLarge) {
       // The rest of the body is not read, so nothing can follow it.
@@ -260,6 +291,8 @@ export class LeanConnection implements Responder, Flushable {
     socket.off("data", this.#onData);
     socket.off("end", this.#onEnd);
     socket.off("drain", this.#onDrained);
+    socket.off("timeout", this.#onStalled);
+    socket.setTimeout(0);
     socket.off("error", this.#onError);
     socket.off("close", this.#onClose);
     this.#options.onClosed(this);

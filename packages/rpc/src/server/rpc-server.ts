@@ -1,12 +1,20 @@
-import { createServer, type Server } from "node:http";
-import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  constants,
+  createServer as createHttp2Server,
+  type Http2Server,
+  type Http2Stream,
+  type ServerHttp2Session,
+} from "node:http2";
 import type { Socket } from "node:net";
+import { type Patience, PATIENCE, stopListening } from "@switchyard/http1";
 import { Health } from "@switchyard/proto/grpc/health/v1/health";
 import { ServerReflection } from "@switchyard/proto/grpc/reflection/v1/reflection";
 import { ServerReflection as ServerReflectionAlpha } from "@switchyard/proto/grpc/reflection/v1alpha/reflection";
 import { HealthStatus } from "./health.ts";
 import { LeanConnection } from "./lean-connection.ts";
 import type { OnError } from "./lean-handler.ts";
+import { NodeConnections } from "./node-connections.ts";
 import { type NodeRequest, type NodeResponse, serveNode } from "./node-responder.ts";
 import { reflectionRoutes } from "./reflection.ts";
 import { createRoutes, type Registration, registration, type Route } from "./route.ts";
@@ -23,6 +31,8 @@ export interface RpcServerOptions {
   maxMessageBytes?: number | undefined;
   /** Whether the services are SERVING from the start; true when left out. */
   serving?: boolean | undefined;
+  /** How long it waits for its callers; as the facade does when left out. */
+  patience?: Partial<Patience> | undefined;
   /** Told of faults that are no ConnectError; the caller sees `internal`. */
   onError?: OnError | undefined;
 }
@@ -35,16 +45,15 @@ export interface RpcServer {
   /** What grpc.health.v1 answers, for one service (its full name) or for all. */
   setServing(serving: boolean, service?: string): void;
   /**
-   * Drains: not serving, no new connections, idle ones closed; what runs may finish for `graceMs`, then it is cut and
-   * its calls are cancelled. A stream without an end is its service's to end.
+   * Drains: not serving, idle connections end with a farewell that says that nothing more was processed, and after a
+   * moment no new ones; what runs may finish for `graceMs`, then it is cut and its calls are cancelled. A stream without
+   * an end is its service's to end.
    */
   close(graceMs: number): Promise<void>;
 }
 
-const idleMs = 75_000;
-const requestMs = 300_000;
-const sweepMs = 5000;
-// Clients that are at it get their answer and `connection: close` in this time, so that a drain loses no request.
+const sweepMs = 1000;
+// Clients learn by the farewells that this server leaves; until they have, they find it open.
 const lingerMs = 50;
 
 /**
@@ -65,6 +74,7 @@ class Listener implements RpcServer {
   readonly #http2: Http2Server;
   readonly #shutdown = new AbortController();
   readonly #lean = new Set<LeanConnection>();
+  readonly #stock: NodeConnections;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #sweeper: NodeJS.Timeout;
@@ -79,8 +89,11 @@ class Listener implements RpcServer {
     const onError = options.onError ?? (() => {});
     const routes = createRoutes(registrations);
     const handler = this.#createHandler(registrations, routes, maxMessageBytes, onError);
-    this.#http1 = createServer({ keepAliveTimeout: idleMs }, handler);
+    this.#http1 = createServer(handler);
+    const patience = { ...PATIENCE, ...options.patience };
+    this.#stock = new NodeConnections(this.#http1, patience);
     this.#http2 = createHttp2Server(handler);
+    this.#http2.on("stream", (stream) => boundStalls(stream, patience.stallMs));
     this.#http2.on("session", (session) => {
       this.#sessions.add(session);
       session.once("close", () => this.#sessions.delete(session));
@@ -92,6 +105,7 @@ class Listener implements RpcServer {
     const leanOptions = {
       routes,
       maxMessageBytes,
+      patience,
       onError,
       onClosed: (connection: LeanConnection) => void this.#lean.delete(connection),
       handOver: (socket: Socket, seen: Buffer) => {
@@ -100,14 +114,16 @@ class Listener implements RpcServer {
         socket.unshift(seen);
         if (seen.toString("latin1", 0, preface.length) === preface)
           return void this.#http2.emit("connection", socket);
+        this.#stock.add(socket);
         for (const listener of toHttp1) listener.call(this.#http1, socket);
         socket.resume();
       },
     };
     this.#http1.on("connection", (socket: Socket) => {
+      if (this.#shutdown.signal.aborted) return void socket.destroy();
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
-      this.#lean.add(new LeanConnection(socket, leanOptions));
+      this.#lean.add(new LeanConnection(socket, leanOptions, this.#closed !== undefined));
     });
     this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref();
   }
@@ -138,27 +154,28 @@ class Listener implements RpcServer {
   }
 
   async close(graceMs: number): Promise<void> {
-    this.#closed ??= this.#drain();
+    this.#closed ??= this.#drain(Math.min(lingerMs, graceMs));
     const cut = setTimeout(() => this.#cut(), graceMs);
     await this.#closed;
     clearTimeout(cut);
   }
 
-  async #drain(): Promise<void> {
+  async #drain(lingerFor: number): Promise<void> {
     this.#health.set(false);
     this.#health.endWatches();
-    for (const connection of this.#lean) connection.drain();
-    for (const session of this.#sessions) session.close();
-    const idle = setInterval(() => this.#closeIdle(), lingerMs);
-    await new Promise<void>((resolve) => this.#http1.close(() => resolve()));
-    clearInterval(idle);
+    this.#end();
+    await new Promise((resolve) => setTimeout(resolve, lingerFor));
+    const { closed } = await stopListening(this.#http1);
+    this.#end();
+    await closed;
     clearInterval(this.#sweeper);
     this.#shutdown.abort();
   }
 
-  #closeIdle(): void {
-    this.#http1.closeIdleConnections();
-    for (const connection of this.#lean) connection.closeIfIdle();
+  #end(): void {
+    for (const connection of this.#lean) connection.drain();
+    this.#stock.drain();
+    for (const session of this.#sessions) session.close();
   }
 
   #cut(): void {
@@ -170,10 +187,7 @@ class Listener implements RpcServer {
 
   #sweep(): void {
     const now = performance.now();
-    for (const connection of this.#lean) {
-      const limit = connection.reading ? requestMs : idleMs;
-      if (!connection.busy && now - connection.waitingSince > limit) connection.destroy();
-    }
+    for (const connection of this.#lean) if (connection.overdue(now)) connection.retire();
   }
 
   #createHandler(
@@ -194,11 +208,20 @@ class Listener implements RpcServer {
       onError,
     );
     return (request, response) => {
+      if (request.httpVersionMajor === 1)
+        this.#stock.enter(request as IncomingMessage, response as ServerResponse);
       const route = routes.get(request.url ?? "");
       if (route === undefined || !asksLean(route, request)) return stock(request, response);
       serveNode(route, request, response, maxMessageBytes, onError);
     };
   }
+}
+
+/** A reader that takes nothing and an upload that stopped end; that the answer takes its time is no stall. */
+function boundStalls(stream: Http2Stream, stallMs: number): void {
+  stream.setTimeout(stallMs, () => {
+    if (stream.writableLength > 0 || !stream.readableEnded) stream.close(constants.NGHTTP2_CANCEL);
+  });
 }
 
 const preface = "PRI * HTTP/2.0";
