@@ -122,3 +122,47 @@ describe("Azure's content filter for a messages caller", () => {
     });
   });
 });
+
+describe("BH-32, P2: chat's citations for a responses caller", () => {
+  const RESPONSES = { model: "g", input: "hi" };
+  const page = { url: "https://a.example/", title: "A", start_index: 0, end_index: 2 };
+  const cited = { type: "url_citation", url_citation: page };
+  const wanted = { type: "url_citation", ...page };
+  const odd = { type: "place", at: 1 };
+
+  it("stand with the text, as this API has them; what it has no word for beside the output", () => {
+    const choice = { finish_reason: "stop", message: { content: "It is.", annotations: [cited, odd] } };
+    const body = answered(planOf("responses", "openai_compatible", RESPONSES), { choices: [choice] });
+    expect(body["output"]).toMatchObject([{ content: [{ text: "It is.", annotations: [wanted] }] }]);
+    expect(body["provider_specific"]).toStrictEqual([{ annotations: [odd] }]);
+  });
+
+  it("come in a stream as they were told, and in its final object", () => {
+    const plan = planOf("responses", "openai_compatible", { ...RESPONSES, stream: true });
+    const { text } = runStream(plan, [
+      chunk({ annotations: [cited] }),
+      chunk({ content: "It is." }),
+      chunk({ annotations: [cited] }),
+      chunk({}, { finish_reason: "stop" }),
+      DONE,
+    ]);
+    const events = eventsOf(text);
+    expect(events.filter(({ type }) => type === "response.output_text.annotation.added")).toStrictEqual([
+      {
+        type: "response.output_text.annotation.added",
+        sequence_number: 5,
+        item_id: "msg_1_0",
+        output_index: 0,
+        content_index: 0,
+        annotation_index: 0,
+        annotation: wanted,
+      },
+    ]);
+    expect(events.at(-1)).toMatchObject({
+      response: {
+        output: [{ content: [{ text: "It is.", annotations: [wanted] }] }],
+        provider_specific: [{ annotations: [cited] }],
+      },
+    });
+  });
+});

@@ -1,4 +1,4 @@
-import { isJsonList, type Json, type JsonObject } from "../../json/lossless.ts";
+import { isJsonList, isJsonObject, type Json, type JsonObject } from "../../json/lossless.ts";
 import type { AnswerEvent } from "../../neutral/events.ts";
 import { type AnswerContext, AnswerFault, type StreamEncoder } from "../../translate/format.ts";
 import type { TokenUsage } from "../usage.ts";
@@ -145,13 +145,30 @@ export class ResponsesStreamEncoder implements StreamEncoder {
         this.#others.push({ type: "citation", citation: event.value });
         return "";
       case "other":
-        this.#others.push(event.value);
-        return "";
+        return this.#tellOther(event.value);
       case "text_end":
         return "";
       case "finish":
         return this.#stop(event);
     }
+  }
+
+  /** Chat's citations of pages are this API's, in an object less; what else only the provider has stands in the final object. */
+  #tellOther(value: Json): string {
+    const annotations = isJsonObject(value) ? value["annotations"] : undefined;
+    if (!isJsonList(annotations)) {
+      this.#others.push(value);
+      return "";
+    }
+    let told = "";
+    const untold = annotations.filter((annotation) => {
+      const cited = citationOf(annotation);
+      const text = cited === undefined ? undefined : this.#items.annotate(cited);
+      told += text ?? "";
+      return text === undefined;
+    });
+    if (untold.length > 0) this.#others.push({ annotations: untold });
+    return told;
   }
 
   /** What is encrypted is only told to who asks for it. */
@@ -171,6 +188,12 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     const response = this.response();
     return stopped + this.#events.write(`response.${this.#status}`, { response });
   }
+}
+
+function citationOf(annotation: Json): JsonObject | undefined {
+  if (!isJsonObject(annotation) || annotation["type"] !== "url_citation") return undefined;
+  const cited = annotation["url_citation"];
+  return isJsonObject(cited) ? { type: "url_citation", ...cited } : undefined;
 }
 
 /** Writes events as one response. */

@@ -9,7 +9,7 @@ export class MessageItem {
   readonly #events: EventWriter;
   readonly #id: string;
   readonly #parts: Json[] = [];
-  #open: { readonly kind: PartKind; text: string } | undefined;
+  #open: { readonly kind: PartKind; text: string; readonly annotations: Json[] } | undefined;
 
   constructor(events: EventWriter, index: number, base: string) {
     this.#events = events;
@@ -35,12 +35,24 @@ export class MessageItem {
     return opened + delta;
   }
 
+  /** What the text so far is from; undefined where no text is open that it could be said of. */
+  annotate(annotation: Json): string | undefined {
+    if (this.#open?.kind !== "text") return undefined;
+    const { annotations } = this.#open;
+    annotations.push(annotation);
+    return this.#events.write("response.output_text.annotation.added", {
+      ...this.#place(),
+      annotation_index: annotations.length - 1,
+      annotation,
+    });
+  }
+
   /** Ends the part that is open; the item itself ends with its {@link item}. */
   close(): string {
     const open = this.#open;
     if (open === undefined) return "";
-    const { kind, text } = open;
-    const part = partOf(kind, text);
+    const { kind, text, annotations } = open;
+    const part = partOf(kind, text, annotations);
     const said = kind === "text" ? { text, logprobs: [] } : { refusal: text };
     const place = this.#place();
     const ended =
@@ -56,8 +68,11 @@ export class MessageItem {
   }
 
   #openPart(kind: PartKind): string {
-    this.#open = { kind, text: "" };
-    return this.#events.write("response.content_part.added", { ...this.#place(), part: partOf(kind, "") });
+    this.#open = { kind, text: "", annotations: [] };
+    return this.#events.write("response.content_part.added", {
+      ...this.#place(),
+      part: partOf(kind, "", []),
+    });
   }
 
   #place(): JsonObject {
@@ -69,8 +84,8 @@ function nameOf(kind: PartKind): string {
   return kind === "text" ? "output_text" : "refusal";
 }
 
-function partOf(kind: PartKind, text: string): JsonObject {
+function partOf(kind: PartKind, text: string, annotations: readonly Json[]): JsonObject {
   return kind === "text"
-    ? { type: "output_text", annotations: [], logprobs: [], text }
+    ? { type: "output_text", annotations, logprobs: [], text }
     : { type: "refusal", refusal: text };
 }

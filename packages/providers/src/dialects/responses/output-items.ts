@@ -43,6 +43,11 @@ export class OutputItems {
     return before + opened + this.#message.append(kind, text);
   }
 
+  /** What the text that is being said is from; undefined where none is. */
+  annotate(annotation: Json): string | undefined {
+    return this.#message?.annotate(annotation);
+  }
+
   think(text: string): string {
     return this.#openReasoning() + (this.#reasoning as ReasoningItem).append(text);
   }
