@@ -148,6 +148,8 @@ export interface Reasoning {
   readonly effort: Effort | undefined;
   /** Anthropic's budget, tokens. */
   readonly budget: number | undefined;
+  /** Said in Anthropic's own dialect, where effort alone asks for no thinking, and how thinking is shown is said apart. */
+  readonly anthropic?: { readonly thinks: boolean; readonly display: string | undefined };
 }
 
 /**

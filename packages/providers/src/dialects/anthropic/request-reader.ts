@@ -108,12 +108,18 @@ function readFormat(format: Fields | undefined): AnswerFormat | undefined {
   return { kind: "schema", schema, name: undefined };
 }
 
-/** How thinking is shown (`display`) is for the vendor that thinks. */
+/** Effort alone asks for no thinking. */
 function readThinking(thinking: Fields | undefined, effort: Effort | undefined): Reasoning | undefined {
   if (thinking === undefined) {
     return effort === undefined
       ? undefined
-      : { path: "output_config.effort", off: false, effort, budget: undefined };
+      : {
+          path: "output_config.effort",
+          off: false,
+          effort,
+          budget: undefined,
+          anthropic: { thinks: false, display: undefined },
+        };
   }
   const type = thinking.needText("type");
   const budget = thinking.take("budget_tokens");
@@ -122,11 +128,14 @@ function readThinking(thinking: Fields | undefined, effort: Effort | undefined):
   if (type !== "enabled" && type !== "adaptive" && type !== "disabled") {
     throw notTranslatable(thinking.at("type"), NO_COUNTERPART);
   }
+  const display = thinking.text("display");
+  thinking.refuseRest(NO_COUNTERPART);
   return {
     path: thinking.path,
     off: type === "disabled",
     effort,
     budget: isJsonNumber(budget) ? numberOf(budget) : undefined,
+    anthropic: { thinks: true, display },
   };
 }
 

@@ -35,18 +35,25 @@ const NONE: ThinkingFields = { thinking: undefined, effort: undefined };
 export function writeThinking(request: NeutralRequest, model: string, maxTokens: number): ThinkingFields {
   const { reasoning } = request;
   if (reasoning === undefined) return NONE;
-  if (reasoning.off) return { thinking: { type: "disabled" }, effort: undefined };
-  const { effort, budget } = reasoning;
+  const { effort, budget, anthropic } = reasoning;
+  // Only Anthropic's own callers speak of effort beside thinking.
+  const ownEffort = anthropic === undefined ? undefined : effort;
+  if (reasoning.off) return { thinking: { type: "disabled" }, effort: ownEffort };
+  if (anthropic?.thinks === false) return { thinking: undefined, effort: ownEffort };
   const isForced = request.tools.length > 0 && FORCED.has(request.toolChoice?.mode);
   if (!TAKES_BUDGET.test(model)) {
     const known = effort === "minimal" ? "low" : effort;
     if (isForced) return { thinking: undefined, effort: known ?? effortOf(budget) };
-    return { thinking: { type: "adaptive", display: "summarized" }, effort: known ?? effortOf(budget) };
+    const display = anthropic === undefined ? "summarized" : anthropic.display;
+    return { thinking: { type: "adaptive", display }, effort: known ?? effortOf(budget) };
   }
   const wanted = budget ?? (effort === undefined || effort === "none" ? BUDGETS.medium : BUDGETS[effort]);
   const fitting = Math.min(wanted, maxTokens - 1);
   if (fitting < LEAST_BUDGET || isForced || lacksThinking(request)) return NONE;
-  return { thinking: { type: "enabled", budget_tokens: fitting }, effort: undefined };
+  return {
+    thinking: { type: "enabled", budget_tokens: fitting, display: anthropic?.display },
+    effort: budget === undefined ? undefined : ownEffort,
+  };
 }
 
 function effortOf(budget: number | undefined): Json | undefined {

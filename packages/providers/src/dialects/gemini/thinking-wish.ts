@@ -21,11 +21,13 @@ const LEAST_OF_PRO = 128;
 /** The nearest that the model knows to the caller's wish; nothing where there is none. */
 export function writeThinking(reasoning: Reasoning | undefined, model: string): JsonObject | undefined {
   if (reasoning === undefined) return undefined;
-  const { effort, budget } = reasoning;
+  const { effort, budget, anthropic } = reasoning;
   if (reasoning.off || effort === "none") return writeOff(model);
   const wanted = budget ?? (effort !== undefined && TAKES_BUDGET.test(model) ? BUDGETS[effort] : undefined);
-  if (wanted !== undefined) return { includeThoughts: true, thinkingBudget: fit(wanted, model) };
-  return { includeThoughts: true, thinkingLevel: effort === undefined ? undefined : levelOf(effort, model) };
+  // A caller of messages may ask for effort alone, or for thinking that is not shown.
+  const includeThoughts = anthropic === undefined || (anthropic.thinks && anthropic.display !== "omitted");
+  if (wanted !== undefined) return { includeThoughts, thinkingBudget: fit(wanted, model) };
+  return { includeThoughts, thinkingLevel: effort === undefined ? undefined : levelOf(effort, model) };
 }
 
 /** Not every model can leave off thinking; the least is nearest. */
