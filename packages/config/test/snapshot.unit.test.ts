@@ -108,6 +108,20 @@ describe("groups", () => {
     expect(embed?.deployments[0]?.native).toEqual(new Set(["embeddings"]));
   });
 
+  test("R5 native endpoints are found by path, with the families that serve them", () => {
+    const native_endpoints = [
+      { path: "/v1/systemone", provider_families: ["openai_compatible", "gemini"] },
+      { path: "/v2/x", provider_families: ["vertex"] },
+    ];
+    const found = compile({ providers: PROVIDERS, groups, native_endpoints }).snapshot.nativeEndpoints;
+    expect(found).toEqual(
+      new Map([
+        ["/v1/systemone", new Set(["openai_compatible", "gemini"])],
+        ["/v2/x", new Set(["vertex"])],
+      ]),
+    );
+  });
+
   test("R9 each provider and model of a project has a group of one, without fallbacks or ids of its group", () => {
     expect([...snapshot.direct.keys()]).toEqual([
       "default//openai/GPT-5",

@@ -14,3 +14,6 @@ export const deployments = (...list: object[]) => group({ deployments: list });
 export const many = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ provider: "openai", model: `m${index}` }));
 export const named = (name: string, fallback: object = {}) => ({ ...chat, name, policy: { fallback } });
+export const native = (path: string, families: readonly string[] = ["openai"]) => ({
+  native_endpoints: [{ path, provider_families: families }],
+});

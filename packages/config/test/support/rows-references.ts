@@ -1,4 +1,16 @@
-import { openai, chat, group, policy, provider, key, listen, deployments, many, named } from "./parts.ts";
+import {
+  openai,
+  chat,
+  group,
+  policy,
+  provider,
+  key,
+  listen,
+  deployments,
+  many,
+  named,
+  native,
+} from "./parts.ts";
 import type { Row } from "./parts.ts";
 
 /** Faults of that kind, one each. */
@@ -28,6 +40,20 @@ export const REFERENCES: readonly Row[] = [
     { native_endpoints: [1, 2].map(() => ({ path: "/v1/x", provider_families: ["openai"] })) },
     "native_endpoints[1].path",
     "already",
+  ],
+  ["a query in a native path", native("/v1/x?a=b"), "native_endpoints[0].path", "a path alone"],
+  ["a slash at its end", native("/v1/x/"), "native_endpoints[0].path", "not end in /"],
+  ["the root", native("/"), "native_endpoints[0].path", "not end in /"],
+  ["an empty segment in it", native("/v1//x"), "native_endpoints[0].path", "a plain path"],
+  ["a dotted segment in it", native("/v1/../x"), "native_endpoints[0].path", "a plain path"],
+  ["an escape in it", native("/v1/%78"), "native_endpoints[0].path", "a plain path"],
+  ["a path of ours", native("/v1/embeddings"), "native_endpoints[0].path", "served already"],
+  ["a path below ours", native("/v1/messages/batches"), "native_endpoints[0].path", "below /v1/messages"],
+  [
+    "native among an account's endpoints",
+    provider({ endpoints: ["chat", "native"] }),
+    "providers[0].endpoints[1]",
+    "said by native_endpoints",
   ],
   ["line end in a name", group({ name: "a\nb" }), "groups[0].name", "control characters"],
   ["space around a name", group({ name: " chat" }), "groups[0].name", "white space"],

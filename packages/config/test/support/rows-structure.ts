@@ -1,4 +1,4 @@
-import { policy, provider, key, deployments } from "./parts.ts";
+import { policy, provider, key, deployments, native } from "./parts.ts";
 import type { Row } from "./parts.ts";
 
 /** Faults of that kind, one each. */
@@ -61,11 +61,19 @@ export const STRUCTURE: readonly Row[] = [
     "needs one of usd, tokens, requests",
   ],
   ["budget without period", key({ budget: { usd: 1 } }), "keys[0].budget.period", "one of day, month"],
+  ["native path", native("v1"), "native_endpoints[0].path", "start with /"],
+  ["no native family", native("/v1/x", []), "native_endpoints[0].provider_families", "must not be empty"],
   [
-    "native path",
-    { native_endpoints: [{ path: "v1", provider_families: ["openai"] }] },
-    "native_endpoints[0].path",
-    "start with /",
+    "an unknown native family",
+    native("/v1/x", ["opnai"]),
+    "native_endpoints[0].provider_families[0]",
+    "openai",
+  ],
+  [
+    "a native family twice",
+    native("/v1/x", ["openai", "openai"]),
+    "native_endpoints[0].provider_families",
+    "twice",
   ],
   [
     "no NATS server",
