@@ -241,6 +241,25 @@ describe("replay", () => {
     expect(replay(lines, half).total).toMatchObject({ before: { costUsd: 2 }, after: { costUsd: 2 } });
   });
 
+  it("prices the kinds of tokens that the log tells apart", () => {
+    const price = { input: 1, output: 10, cachedInput: 0.1, cacheWrite: 2, audioInput: 5, audioOutput: 20 };
+    const kinds = withKeys(config([group("g", [deployment("a/m", { price })])]));
+    const lines = traffic(kinds, 1);
+    const million = 1_000_000;
+    const usage = {
+      input: 4 * million,
+      output: 2 * million,
+      cached: million,
+      cacheWritten: million,
+      audioInput: million,
+      reasoning: million,
+      audioOutput: million,
+    };
+    lines.push(recordOutcome({ decision: "d0", usage }));
+    const costUsd = 1 + 0.1 + 2 + 5 + 10 + 20;
+    expect(replay(lines, kinds).total).toMatchObject({ before: { costUsd }, after: { costUsd } });
+  });
+
   it("follows failures as they were, and draws others by the rate of the deployment", () => {
     // Whoever goes to a first fails there once in two; b never does.
     const lines = traffic(half, 1_000, (at) => (at % 2 === 0 ? [{ error: "overloaded", tookMs: 5 }] : []));

@@ -141,6 +141,23 @@ describe("OtelTracer", () => {
     expect(span?.status.code).toBe(SpanStatusCode.UNSET);
   });
 
+  it("tells each kind of token that an answer used, of none the name", () => {
+    const { tracer, spans } = setUp();
+    const attempt = tracer.startRequest(START).startAttempt(ATTEMPT);
+    const parts = { cached: 1, cacheWritten: 2, audioInput: 3, reasoning: 4, audioOutput: 5 };
+    attempt.end({ status: 200, error: undefined, model: "m", usage: { input: 10, output: 20, ...parts } });
+    const told = Object.entries(spans()[0]?.attributes ?? {}).filter(([name]) => name.includes(".usage."));
+    expect(Object.fromEntries(told)).toEqual({
+      "gen_ai.usage.input_tokens": 10,
+      "gen_ai.usage.output_tokens": 20,
+      "gen_ai.usage.cache_read.input_tokens": 1,
+      "gen_ai.usage.cache_creation.input_tokens": 2,
+      "gen_ai.usage.reasoning.output_tokens": 4,
+      "switchyard.usage.audio.input_tokens": 3,
+      "switchyard.usage.audio.output_tokens": 5,
+    });
+  });
+
   it.each([
     ["overloaded", SpanStatusCode.ERROR],
     ["cancelled", SpanStatusCode.UNSET],

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { costOf, formatCost } from "../src/report/cost.ts";
 import { attempt, EXHAUSTED } from "./fakes.ts";
-import { createStage, ERROR_500, OK } from "./stage.ts";
+import { createStage, DONE, ERROR_500, FINISH, OK, ROLE, token, USAGE } from "./stage.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -59,6 +59,60 @@ describe("x-ants-cost", () => {
     failing.ask();
     failing.upstream.at(0).answer(500, ERROR_500);
     expect(failing.sink.header("x-ants-cost")).toBeUndefined();
+  });
+
+  it("H2: is of the config's prices for each kind of token", () => {
+    const used = {
+      prompt_tokens: 1000,
+      completion_tokens: 500,
+      prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 100, audio_tokens: 200 },
+      completion_tokens_details: { reasoning_tokens: 100, audio_tokens: 300 },
+    };
+    const kinds = { cachedInput: 0.25, cacheWrite: 3, audioInput: 40, audioOutput: 80 };
+    const stage = createStage(
+      attempt("a/m", { price: create(PriceSchema, { input: 2, output: 8, ...kinds }) }),
+    );
+    stage.ask();
+    stage.upstream.at(0).answer(200, JSON.stringify({ ...(JSON.parse(OK) as object), usage: used }));
+    const micros = 100 * 2 + 600 * 0.25 + 100 * 3 + 200 * 40 + 200 * 8 + 300 * 80;
+    expect(Number(stage.sink.header("x-ants-cost"))).toBeCloseTo(micros / 1e6, 12);
+    expect(stage.sink.trailer?.costUsd).toBeCloseTo(micros / 1e6, 12);
+  });
+
+  it("H2: without a price in the config it is what the provider says that it charges; with one, that price", async () => {
+    const charging = OK.replace('"prompt_tokens":3', '"cost":5.37e-06,"prompt_tokens":3');
+    const stage = createStage(attempt("a/m"));
+    stage.ask();
+    stage.upstream.at(0).answer(200, charging);
+    expect(stage.sink.header("x-ants-cost")).toBe("0.00000537");
+    expect(stage.sink.trailer?.costUsd).toBe(5.37e-6);
+    await stage.close();
+    expect(stage.published.usage[0]?.costUsd).toBe(5.37e-6);
+    const priced = createStage(attempt("a/m", { price: price(1.25, 10) }));
+    priced.ask();
+    priced.upstream.at(0).answer(200, charging);
+    expect(priced.sink.header("x-ants-cost")).toBe("0.00007375");
+    expect(priced.sink.trailer?.costUsd).toBe(0.000_073_75);
+    const free = createStage(attempt("a/m", { price: price(0, 0) }));
+    free.ask();
+    free.upstream.at(0).answer(200, charging);
+    expect(free.sink.header("x-ants-cost")).toBe("0");
+  });
+
+  it("H2: of a stream, the trailer has it, by kinds or as the provider charges it", () => {
+    const details = { prompt_tokens_details: { cached_tokens: 1 } };
+    const told = USAGE.replace(
+      '"total_tokens":2',
+      `"total_tokens":2,"cost":0.5,${JSON.stringify(details).slice(1, -1)}`,
+    );
+    const events = ROLE + token("hi") + FINISH + told + DONE;
+    const costs = [undefined, create(PriceSchema, { input: 2, output: 8, cachedInput: 0.5 })].map((set) => {
+      const stage = createStage(attempt("a/m", set === undefined ? {} : { price: set }));
+      stage.ask({ stream: true });
+      stage.upstream.at(0).stream().data(events).end();
+      return stage.sink.trailer?.costUsd;
+    });
+    expect(costs).toStrictEqual([0.5, 0.000_008_5]);
   });
 
   it("a provider that claims more tokens than can be counted breaks nothing", async () => {

@@ -21,6 +21,35 @@ describe("BH-14: what an answer used", () => {
     expect(body).not.toContain('kind="reasoning"');
   });
 
+  it("each kind of token is told and counted apart", async () => {
+    const parts = { cached: 1, cacheWritten: 2, audioInput: 3, reasoning: 4, audioOutput: 5 };
+    const facts = { usage: { input: 11, output: 19, total: 30, ...parts }, model: "m" };
+    const event = usageEvent("req_1", order, undefined, facts, undefined);
+    expect(event?.usage).toMatchObject({
+      input: 11n,
+      output: 19n,
+      cached: 1n,
+      cacheWritten: 2n,
+      audioInput: 3n,
+      reasoning: 4n,
+      audioOutput: 5n,
+    });
+    const metrics = new Metrics();
+    if (event !== undefined) countUsage(metrics, "g", event);
+    const { body } = await metrics.render();
+    const counted = body.matchAll(/^switchyard_tokens_total\{.*kind="(?<kind>\w+)"\} (?<tokens>\d+)$/gmu);
+    const kinds = [...counted].map(({ groups }) => `${groups?.["kind"]} ${groups?.["tokens"]}`);
+    expect(kinds).toEqual([
+      "input 11",
+      "output 19",
+      "cached 1",
+      "cache_written 2",
+      "audio_input 3",
+      "reasoning 4",
+      "audio_output 5",
+    ]);
+  });
+
   it("is nothing where the provider told nothing", () => {
     expect(
       usageEvent("req_1", order, undefined, { usage: undefined, model: undefined }, undefined),
