@@ -32,6 +32,7 @@ export class Answer implements Sink<InferResponse> {
   #last: Uint8Array | undefined;
   #drain: (() => void) | undefined;
   #owesDrain = false;
+  #toldLast = false;
   /** The connection ends after this answer, and the answer says so. */
   lastOnConnection = false;
 
@@ -45,6 +46,11 @@ export class Answer implements Sink<InferResponse> {
   /** A byte of this answer may have reached the caller. */
   get started(): boolean {
     return this.#writer.headersSent;
+  }
+
+  /** Its caller was told that the connection ends after it. */
+  get toldLast(): boolean {
+    return this.#toldLast;
   }
 
   /** Nothing more is taken: the answer was completed, cut or abandoned. */
@@ -166,7 +172,8 @@ export class Answer implements Sink<InferResponse> {
     else if (head.eventStream) length = undefined;
     if (length !== undefined) headers.push("content-length", String(length));
     if (!this.#noBodyNow()) this.#owedBytes = length;
-    if (this.lastOnConnection) headers.push("connection", "close");
+    this.#toldLast = this.lastOnConnection;
+    if (this.#toldLast) headers.push("connection", "close");
     if (this.#writer.putHead(head.status, headers)) return true;
     // Between processes text is Unicode: a value may hold what a header cannot.
     this.#state = "over";
@@ -221,7 +228,8 @@ export class Answer implements Sink<InferResponse> {
     const headers = ["x-request-id", this.#requestId];
     if (this.#face === "anthropic") headers.push("request-id", this.#requestId);
     headers.push("content-length", String(body.length));
-    if (this.lastOnConnection) headers.push("connection", "close");
+    this.#toldLast = this.lastOnConnection;
+    if (this.#toldLast) headers.push("connection", "close");
     const writer = this.#writer;
     if (!writer.putHead(cause.status, [...headers, ...errorHeaders(cause)])) {
       writer.putHead(cause.status, [...headers, "content-type", "application/json"]);

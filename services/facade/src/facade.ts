@@ -1,4 +1,4 @@
-import { Roster } from "@switchyard/http1";
+import { endConnection, FAREWELL, Roster, stopListening } from "@switchyard/http1";
 import { randomUUID } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -50,12 +50,15 @@ export interface Facade {
   /** Resolves to `host:port`; rejects with one line that names the address. */
   listen(options: ListenOptions): Promise<string>;
   /**
-   * Drains: no new connection, idle ones close at once, running requests and streams finish. What still runs after
-   * `graceMs` gets an error in its dialect and its connection is closed.
+   * Drains: no new connection, running requests and streams finish, each answer is its connection's last. Connections
+   * that stay idle end after a moment, with a 408 that lets a caller repeat what was on its way there. What still runs
+   * after `graceMs` gets an error in its dialect and its connection is closed.
    */
   close(graceMs: number): Promise<void>;
 }
 
+/** Pools of callers use the connections that they like best; in this time those end with an answer, ms. */
+const LINGER_MS = 500;
 /** How long callers have to take the last words of a drain, ms. */
 const LAST_WORDS_MS = 200;
 
@@ -131,6 +134,8 @@ class HttpFacade implements Facade, ExchangeHost {
       });
     }
     server.on("connection", (socket) => this.#onConnection(socket));
+    // Node's `close` would cut what lies idle, with whatever is on its way there.
+    server.closeIdleConnections = () => {};
     this.#server = server;
   }
 
@@ -157,24 +162,29 @@ class HttpFacade implements Facade, ExchangeHost {
 
   async close(graceMs: number): Promise<void> {
     this.closing = true;
-    const closed = new Promise<void>((resolve) => {
-      this.#server.close(() => resolve());
-    });
+    const grace = setTimeout(() => this.#stop(), graceMs);
     const busy = new Map<Socket, Exchange>();
     for (const exchange of this.active.all()) busy.set(exchange.socket, exchange);
     for (const last of busy.values()) last.answer.lastOnConnection = true;
-    for (const socket of this.#sockets) if (!busy.has(socket)) socket.destroy();
-    const grace = setTimeout(() => this.#stop(), graceMs);
+    const { closed } = await stopListening(this.#server);
+    const linger = setTimeout(() => this.#endIdle(), Math.min(LINGER_MS, graceMs));
     await closed;
+    clearTimeout(linger);
     clearTimeout(grace);
     this.#fastLane?.close();
+  }
+
+  #endIdle(): void {
+    const busy = new Set<Socket>();
+    for (const exchange of this.active.all()) busy.add(exchange.socket);
+    for (const socket of this.#sockets) if (!busy.has(socket)) endConnection(socket, FAREWELL);
   }
 
   left(exchange: Exchange): void {
     if (!this.closing) return;
     for (const other of this.active.all()) if (other.socket === exchange.socket) return;
     // Streams that began before the drain told their callers nothing of the connection's end.
-    exchange.socket.destroySoon();
+    endConnection(exchange.socket, exchange.answer.toldLast ? "" : FAREWELL);
   }
 
   #stop(): void {

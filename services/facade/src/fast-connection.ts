@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { endConnection } from "@switchyard/http1";
 import type { Exchange } from "./exchange.ts";
 import { FastWriter, type FastWriterOwner } from "./fast-writer.ts";
 import type { ServerLimits } from "./limits.ts";
@@ -97,7 +98,7 @@ export class FastConnection implements RequestSource, FastWriterOwner {
     if (exchange === undefined || this.#answered) return;
     this.#answered = true;
     exchange.onClose();
-    if (this.#writer.closes) this.socket.destroySoon();
+    if (this.#writer.closes) endConnection(this.socket);
     else if (this.#bodyLeft === 0) this.#next();
   }
 

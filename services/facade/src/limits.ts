@@ -1,3 +1,5 @@
+import { PATIENCE } from "@switchyard/http1";
+
 /** Bounds of the server that no config names. Times in ms. */
 export interface ServerLimits {
   /** Requests at once; more are refused as overloaded. */
@@ -19,10 +21,10 @@ export function serverLimits(maxBodyBytes: number, given: Partial<ServerLimits> 
   return {
     maxConcurrentRequests: given.maxConcurrentRequests ?? 10_000,
     maxBufferedBytes: given.maxBufferedBytes ?? Math.max(512 * 1024 * 1024, 4 * maxBodyBytes),
-    stallTimeoutMs: given.stallTimeoutMs ?? 120_000,
-    keepAliveTimeoutMs: given.keepAliveTimeoutMs ?? 75_000,
-    headersTimeoutMs: given.headersTimeoutMs ?? 30_000,
-    requestTimeoutMs: given.requestTimeoutMs ?? 1_800_000,
+    stallTimeoutMs: given.stallTimeoutMs ?? PATIENCE.stallMs,
+    keepAliveTimeoutMs: given.keepAliveTimeoutMs ?? PATIENCE.idleMs,
+    headersTimeoutMs: given.headersTimeoutMs ?? PATIENCE.headMs,
+    requestTimeoutMs: given.requestTimeoutMs ?? PATIENCE.requestMs,
   };
 }
 
