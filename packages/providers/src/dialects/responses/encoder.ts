@@ -219,7 +219,7 @@ function reasonOf({ reason, native }: Finish): string | undefined {
 export function writeResponsesUsage(usage: TokenUsage): JsonObject {
   return {
     input_tokens: usage.input,
-    input_tokens_details: { cached_tokens: usage.cached, cache_write_tokens: usage.cacheWritten },
+    input_tokens_details: { cached_tokens: usage.cached, cache_write_tokens: usage.cacheWritten ?? 0 },
     output_tokens: usage.output,
     output_tokens_details: { reasoning_tokens: usage.reasoning },
     total_tokens: usage.total,
