@@ -176,6 +176,22 @@ describe("P2: what was held back", () => {
   });
 });
 
+it("P2: log probabilities of a call stay, without text of their own", () => {
+  const ask = { model: "g", logprobs: true, messages: [HI] };
+  const body = candidate([{ functionCall: { name: "f" } }], {
+    ...STOP,
+    logprobsResult: { chosenCandidates: [{ token: "f", logProbability: -0.5 }] },
+  });
+  const content = [{ token: "f", logprob: -0.5, bytes: [102], top_logprobs: [] }];
+  expect(answered(planOf("chat", "gemini", ask), body)["choices"]).toMatchObject([
+    { logprobs: { content }, finish_reason: "tool_calls" },
+  ]);
+  const { text } = runStream(planOf("chat", "gemini", { ...ask, stream: true }), [G(body)]);
+  expect(eventsOf(text).flatMap((event) => event["choices"])).toContainEqual(
+    expect.objectContaining({ delta: { content: "" }, logprobs: { content, refusal: null } }),
+  );
+});
+
 it("P2: what only Google has comes in one list, since OpenAI's clients keep the last or refuse a second", () => {
   const executableCode = { language: "PYTHON", code: "print(1)" };
   const codeExecutionResult = { outcome: "OUTCOME_OK", output: "1" };

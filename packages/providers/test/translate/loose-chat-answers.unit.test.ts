@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { bytesOf } from "../support/bytes.ts";
 import { answered, eventsOf, planOf, runStream } from "../support/exchange.ts";
 
 const ASK = { model: "g", max_tokens: 9, messages: [{ role: "user", content: "hi" }] };
@@ -37,5 +38,30 @@ describe("chat answers of servers that follow the API loosely", () => {
       type: "message_delta",
       provider_specific: [{ citations: ["https://h/1", "https://h/2"] }],
     });
+  });
+
+  it.each(["error", "insufficient_system_resource", "network_error", "abort"])(
+    "E6, BH-16: what ends with %s was broken off by its server, and is no answer",
+    (finish_reason) => {
+      const choice = { index: 0, finish_reason };
+      const reading = planOf("messages", "openai_compatible", ASK).readAnswer(
+        bytesOf(JSON.stringify({ choices: [{ ...choice, message: { content: "Hal" } }] })),
+      );
+      expect(reading.kind).toBe("invalid");
+      const chunk = { id: "c", model: "m", choices: [{ ...choice, delta: { content: "Hal" } }] };
+      const { text, verdict } = runStream(planOf("messages", "openai_compatible", { ...ASK, stream: true }), [
+        `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`,
+      ]);
+      expect(verdict).toBe("cut");
+      expect(text).toContain("Hal");
+      expect(text).not.toMatch(/stop_reason":"|message_stop/u);
+    },
+  );
+
+  it("P2: a window that is full is a length", () => {
+    const said = answered(planOf("messages", "openai_compatible", ASK), {
+      choices: [{ index: 0, message: { content: "Hal" }, finish_reason: "model_context_window_exceeded" }],
+    });
+    expect(said["stop_reason"]).toBe("max_tokens");
   });
 });

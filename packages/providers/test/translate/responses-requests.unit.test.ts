@@ -183,6 +183,7 @@ describe("a response's request as a chat completion (P2)", () => {
     [{ conversation: "conv_1" }, "conversation"],
     [{ prompt: { id: "p" } }, "prompt"],
     [{ include: ["message.output_text.logprobs"] }, "include"],
+    [{ top_logprobs: 2 }, "top_logprobs"],
     [{ text: { verbosity: "low" } }, "text.verbosity"],
     [{ service_tier: "flex" }, "service_tier"],
     [{ new_field: 1 }, "new_field"],
@@ -198,6 +199,7 @@ describe("a response's request as a chat completion (P2)", () => {
     ],
   ])("refuses %j by its name", (body, param) => {
     expect(refused(body)).toEqual({ code: "not_translatable", param });
+    expect(refused(body, "gemini")).toEqual({ code: "not_translatable", param });
   });
 
   it.each([

@@ -66,6 +66,8 @@ export class CandidateReader {
       const said = this.#takePart(part, logprobs);
       if (said) logprobs = undefined;
     }
+    // Of calls and of pieces without text: only who asked for them gets them.
+    if (logprobs !== undefined) this.#emit({ type: "text", choice: this.#choice, text: "", logprobs });
     for (const key of OTHERS) {
       const value = candidate[key];
       if (isJsonObject(value) && Object.keys(value).length > 0) this.#keep(key, value);

@@ -16,9 +16,18 @@ const SIGNED = "anthropic-claude-v1";
 /** What a choice says beside text, thinking and calls: told whole, since no other dialect has it. */
 const OTHERS: readonly string[] = ["audio", "images", "annotations"];
 
+/** The server broke off (OpenRouter, DeepSeek, Z.ai, vLLM): no reason to stop, so what came is no whole answer (BH-16). */
+const FAILURES: ReadonlySet<string> = new Set([
+  "error",
+  "insufficient_system_resource",
+  "network_error",
+  "abort",
+]);
+
 /** Reads the deltas of one choice, or its message, which says all at once. */
 export class ChoiceReader {
   finished = false;
+  failed = false;
   readonly #choice: number;
   readonly #emit: EmitEvent;
   readonly #callId: (call: number) => string;
@@ -73,7 +82,9 @@ export class ChoiceReader {
 
   /** Absent: the stream ended well without saying why. */
   finish(native: string | undefined, fields: JsonObject): void {
-    if (this.finished || (native === undefined && !this.#said)) return;
+    if (this.finished || this.failed || (native === undefined && !this.#said)) return;
+    this.failed = native !== undefined && FAILURES.has(native);
+    if (this.failed) return;
     this.finished = true;
     const choice = this.#choice;
     for (const open of this.#calls.values()) this.#startCall(open, "");
@@ -190,6 +201,7 @@ function finishReasonOf(native: string): FinishReason {
     case "length":
     case "max_tokens":
     case "model_length":
+    case "model_context_window_exceeded":
       return "length";
     case "tool_calls":
     case "function_call":

@@ -1,7 +1,7 @@
 import { isJsonList, isJsonObject, type Json, type JsonObject, objectOf } from "../../json/lossless.ts";
 import type { EmitEvent } from "../../neutral/events.ts";
 import { callIdOf } from "../../translate/call-id.ts";
-import type { AnswerContext, StreamDecoder } from "../../translate/format.ts";
+import { type AnswerContext, AnswerFault, type StreamDecoder } from "../../translate/format.ts";
 import { SseDecoder, type SseHandler } from "../../translate/sse-decoder.ts";
 import { openAiUsage } from "../usage.ts";
 import { ChoiceReader } from "./choice-reader.ts";
@@ -15,6 +15,7 @@ export function decodeCompletion(body: Json, emit: EmitEvent, context: AnswerCon
   const handler = new ChunkHandler(emit, context);
   handler.take(body);
   handler.onDone();
+  if (!handler.ended) throw new AnswerFault("the server broke off");
 }
 
 /** Reads a stream of chat completion chunks. */
@@ -28,8 +29,8 @@ class ChunkHandler implements SseHandler {
   /** What stands beside the choices, the newest of each, until a choice ends with which it can be told: by itself it says nothing yet (E6). */
   #beside: JsonObject = {};
   #id: string;
+  ended = false;
   #started = false;
-  #ended = false;
 
   constructor(emit: EmitEvent, context: AnswerContext) {
     this.#emit = emit;
@@ -50,7 +51,7 @@ class ChunkHandler implements SseHandler {
   onDone(): void {
     for (const choice of this.#choices.values()) choice.finish(undefined, {});
     if (this.#areFinished()) this.#tellBeside();
-    this.#end();
+    if (![...this.#choices.values()].some(({ failed }) => failed)) this.#end();
   }
 
   /** Some servers send no `[DONE]`: reasons to stop are an end as well. */
@@ -120,8 +121,8 @@ class ChunkHandler implements SseHandler {
   }
 
   #end(): void {
-    if (this.#ended) return;
-    this.#ended = true;
+    if (this.ended) return;
+    this.ended = true;
     this.#emit({ type: "end" });
   }
 }

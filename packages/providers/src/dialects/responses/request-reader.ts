@@ -78,6 +78,9 @@ function readInclude(fields: Fields): void {
   const wanted = fields.texts("include");
   if (wanted.includes("message.output_text.logprobs"))
     throw notTranslatable(fields.at("include"), NO_COUNTERPART);
+  const top = fields.number("top_logprobs");
+  if (top !== undefined && numberOf(top) !== 0)
+    throw notTranslatable(fields.at("top_logprobs"), NO_COUNTERPART);
 }
 
 function readInstructions(fields: Fields): TextBlock[] {
@@ -151,7 +154,6 @@ function readExtras(fields: Fields): JsonObject {
         return value !== false;
       case "truncation":
         return value !== "disabled";
-      case "top_logprobs":
       case "frequency_penalty":
       case "presence_penalty":
         return !isJsonNumber(value) || numberOf(value) !== 0;
