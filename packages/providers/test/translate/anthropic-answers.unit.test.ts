@@ -73,3 +73,22 @@ describe("what stands beside the content", () => {
     expect(choice["message"]).not.toHaveProperty("provider_specific");
   });
 });
+
+describe("the stop sequence that was met", () => {
+  const met = { stop_reason: "stop_sequence", stop_sequence: "END" };
+  const stopped = { finish_reason: "stop", native_finish_reason: "stop_sequence", stop_reason: "END" };
+
+  it("P2: is told to callers of chat, whole and streamed", () => {
+    expect(chatChoice({ ...MESSAGE, ...met })).toMatchObject(stopped);
+    const { text } = runStream(planOf("chat", "anthropic", { ...CHAT, stream: true }), [
+      AE("message_start", { message: { ...MESSAGE, content: [] } }),
+      AE("message_delta", { delta: met }),
+      AE("message_stop"),
+    ]);
+    expect(eventsOf(text).at(-1)).toMatchObject({ choices: [stopped] });
+  });
+
+  it("is nothing where none was met", () => {
+    expect(chatChoice(MESSAGE)).not.toHaveProperty("stop_reason");
+  });
+});

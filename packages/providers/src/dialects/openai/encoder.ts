@@ -47,7 +47,7 @@ export class ChatStreamEncoder implements StreamEncoder {
         const end = this.#chunk(
           event.choice,
           {},
-          { finish_reason: reason, native_finish_reason: event.native },
+          { finish_reason: reason, native_finish_reason: event.native, stop_reason: event.stopSequence },
         );
         return opened + this.#othersChunk(event.choice) + why + end;
       }
@@ -312,6 +312,8 @@ function writeChoice(message: Message, index: number): Json {
     logprobs: writeLogprobs(message.logprobs),
     finish_reason: finish === undefined ? "stop" : REASONS[finish.reason],
     native_finish_reason: finish?.native,
+    // Where vLLM, too, says which stop sequence was met.
+    stop_reason: finish?.stopSequence,
   };
 }
 
