@@ -226,6 +226,26 @@ describe("switchyard serve", () => {
     expect(await node.stop()).toEqual({ code: 0, signal: null });
   });
 
+  it("closes a connection that was given to a worker which died before it took it", async () => {
+    await using node = await serving("serve", "--config", configFile("http://127.0.0.1:1"), "--workers", "2");
+    const [, pid = ""] = await node.waitForLine(/"worker":1,"pid":(\d+)/);
+    process.kill(Number(pid), "SIGSTOP");
+    const fates: string[] = [];
+    for (let i = 0; i < 4; i += 1) {
+      const signal = AbortSignal.timeout(20_000);
+      const headers = { authorization: `Bearer ${KEY}`, connection: "close" };
+      void fetch(`${urlOf(node, "http")}/v1/models`, { headers, signal }).then(
+        ({ status }) => fates.push(String(status)),
+        (error: Error) => fates.push(error.name === "TimeoutError" ? "hung" : "closed"),
+      );
+    }
+    // One waits at the worker that stopped, all others are the other one's.
+    await eventually(() => expect(fates).toEqual(["200", "200", "200"]));
+    process.kill(Number(pid), "SIGKILL");
+    await eventually(() => expect(fates.slice(3)).toEqual(["closed"]));
+    expect(await modelsOf(node)).toEqual(["chat"]);
+  });
+
   it("goes on when the channel to a worker breaks before that worker's end is known", async () => {
     const script =
       'import cluster from "node:cluster";' +

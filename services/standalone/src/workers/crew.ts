@@ -3,6 +3,7 @@ import type { Worker } from "node:cluster";
 import type { Logger, Readiness } from "@switchyard/telemetry";
 import type { BoundAddresses } from "../node/addresses.ts";
 import { CommandError, EXIT } from "../exit.ts";
+import { closeWithWorker } from "./handed-over.ts";
 import type { FromPrimary, FromWorker } from "./messages.ts";
 
 const RESTART_FIRST_MS = 100;
@@ -75,6 +76,7 @@ export class Crew {
     const worker = cluster.fork();
     const startedAt = Date.now();
     this.#logger.info("worker started", { worker: worker.id, pid: worker.process.pid });
+    closeWithWorker(worker);
     worker.on("message", (message: FromWorker) => this.#hear(worker, message));
     // A channel that breaks under a message: the worker's exit follows, and says it.
     worker.on("error", () => {});
