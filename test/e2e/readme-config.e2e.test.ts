@@ -14,7 +14,16 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { startNatsServer } from "../support/nats-server.ts";
 import { addressOf, chat, runBlock, startLine, Workplace } from "./readme-commands.ts";
-import { CLUSTER, CONFIG, EXPLAIN, FOUR, POLICY, REPLAY, VALIDATE_AND_SERVE } from "./readme-examples.ts";
+import {
+  CLUSTER,
+  CONFIG,
+  EXPLAIN,
+  FOUR,
+  POLICY,
+  PRICE,
+  REPLAY,
+  VALIDATE_AND_SERVE,
+} from "./readme-examples.ts";
 
 const SECRETS = {
   AZURE_EASTUS_KEY: "azure-secret",
@@ -125,6 +134,19 @@ describe("README: the config", () => {
     files.write("candidate.yaml", candidate);
     const { stdout } = await runBlock(compare, files.folder);
     expect(stdout).toMatch(/^default\/chat openai\/gpt-5 +\d+\.\d\d -> 100\.00 /m);
+  });
+
+  it("takes a price for each kind of token", () => {
+    const priced = CONFIG.replace("price: { input: 1.25, output: 10 }", PRICE.trim());
+    const { config, faults } = validateConfig(priced);
+    expect(faults.map(formatFault)).toEqual([]);
+    const { price } = parse(PRICE) as { price: object };
+    expect(config?.groups[0]?.deployments[0]?.price).toMatchObject({
+      input: 3,
+      cachedInput: 0.3,
+      cacheWrite: 3.75,
+    });
+    expect(Object.keys(price)).toHaveLength(6);
   });
 
   it("takes the policy as a preset with the fields over it", () => {

@@ -10,6 +10,7 @@ export const TEST: string = readme.take("Try it", "sh");
 export const DIAGRAM: string = readme.take("A request's way", "");
 export const CONFIG: string = readme.take("Configure it", "yaml");
 export const VALIDATE_AND_SERVE: string = readme.take("Configure it", "sh");
+export const PRICE: string = readme.take("Configure it", "yaml");
 export const POLICY: string = readme.take("Configure it", "yaml");
 export const EXPLAIN: string = readme.take("Configure it", "sh");
 export const REPLAY: string = readme.take("Configure it", "sh");
