@@ -176,6 +176,21 @@ describe("P2: what was held back", () => {
   });
 });
 
+it("P2: a picture among the thoughts goes on as it is", () => {
+  const thought = { thought: true, inlineData: { mimeType: "image/png", data: "AA==" } };
+  const said = answered(
+    planOf("messages", "gemini", { model: "g", max_tokens: 9, messages: [HI] }),
+    candidate([{ thought: true, text: "hm" }, thought, { text: "done" }], STOP),
+  );
+  expect(said).toMatchObject({
+    content: [
+      { type: "thinking", thinking: "hm" },
+      { type: "text", text: "done" },
+    ],
+    provider_specific: [thought],
+  });
+});
+
 it("P2: log probabilities of a call stay, without text of their own", () => {
   const ask = { model: "g", logprobs: true, messages: [HI] };
   const body = candidate([{ functionCall: { name: "f" } }], {

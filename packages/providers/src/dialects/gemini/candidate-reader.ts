@@ -116,8 +116,8 @@ export class CandidateReader {
       return false;
     }
     const text = part["text"];
-    if (part["thought"] === true) {
-      if (textOf(text) !== "") this.#emit({ type: "thinking", choice, text: textOf(text), format: FORMAT });
+    if (part["thought"] === true && typeof text === "string") {
+      if (text !== "") this.#emit({ type: "thinking", choice, text, format: FORMAT });
       this.#sign(signature);
       return false;
     }
