@@ -24,17 +24,20 @@ const blocksOf = ({ text }: StreamRun): unknown[] =>
   eventsOf(text).flatMap((event) => event["content_block"] ?? []);
 
 describe("a chat completion's calls for a messages caller", () => {
-  it("P2: arguments that the bound on tokens cut off keep what is whole", () => {
+  it.each([
+    ["the bound on tokens", "length", "max_tokens"],
+    ["a filter", "content_filter", "refusal"],
+  ])("P2: arguments that %s cut off keep what is whole", (_what, finish_reason, stop_reason) => {
     const call = {
       id: "t1",
       type: "function",
       function: { name: "f", arguments: '{"id": 9007199254740993, "c' },
     };
     const plan = planOf("messages", "openai", MESSAGES);
-    const body = JSON.stringify({ choices: [{ finish_reason: "length", message: { tool_calls: [call] } }] });
+    const body = JSON.stringify({ choices: [{ finish_reason, message: { tool_calls: [call] } }] });
     const reading = plan.readAnswer(bytesOf(body));
     const text = reading.kind === "usable" ? textOf(reading.body) : "";
-    expect(text).toContain('"stop_reason":"max_tokens"');
+    expect(text).toContain(`"stop_reason":"${stop_reason}"`);
     expect(text).toContain('"input":{"id":9007199254740993}');
   });
 

@@ -162,7 +162,7 @@ export function encodeMessage(events: readonly AnswerEvent[], context: AnswerCon
     else if (event.type === "other") others.push(event.value);
     else gather(gathered, event);
   }
-  const isCut = finish?.reason === "length";
+  const isCut = finish?.reason === "length" || finish?.reason === "refusal";
   for (const { block, json } of gathered.inputs.values())
     block["input"] = readInput(isCut ? closedPrefix(json) : json);
   return {
@@ -242,7 +242,7 @@ function sign(blocks: Gathered["blocks"], signature: string): void {
   else blocks.push({ type: "thinking", thinking: "", signature });
 }
 
-/** Arguments as an object. Of those that the bound on tokens cut off, what is whole stays, as clients keep it of a stream. */
+/** Arguments as an object. Of those that a bound or a filter cut off, what is whole stays, as clients keep it of a stream. */
 function readInput(json: string): JsonObject {
   if (json.trim() === "") return {};
   const input = parseJsonText(json);
