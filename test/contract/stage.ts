@@ -81,6 +81,9 @@ keys:
   - { name: boss, secret: { env: KEY_BOSS }, groups: [chat], roles: [caller, account_admin] }
 teams:
   - { name: red }
+native_endpoints:
+  - { path: /v1/systemone, provider_families: [openai_compatible] }
+  - { path: /v1/elsewhere, provider_families: [gemini, vertex] }
 `;
 }
 

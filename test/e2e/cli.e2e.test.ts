@@ -35,7 +35,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 /** A config file for one provider, JSON being YAML. */
 function configFile(
   providerUrl: string,
-  options: { groups?: readonly string[]; runtime?: object } = {},
+  options: { groups?: readonly string[]; runtime?: object; native?: readonly object[] } = {},
 ): string {
   const groups = options.groups ?? ["chat"];
   const path = join(folder, "config.yaml");
@@ -46,6 +46,7 @@ function configFile(
     ],
     groups: groups.map((name) => ({ name, deployments: [{ provider: "p", model: "m" }] })),
     keys: [{ name: "k", secret: { env: "TEST_KEY" }, groups, roles: ["caller", "account_admin"] }],
+    native_endpoints: options.native ?? [],
   };
   writeFileSync(path, JSON.stringify(config));
   return path;
@@ -317,5 +318,17 @@ describe("switchyard explain", () => {
     const refused = await switchyard("explain", "--config", path, "--key", KEY, "--model", "x", "--json");
     expect((await refused.exited).code).toBe(1);
     expect(JSON.parse(refused.stdout)).toMatchObject({ refusal: { status: 403, code: "model_not_allowed" } });
+  });
+
+  it("R5: decides for a native endpoint of the config, and knows no other path", async () => {
+    const native = [{ path: "/v1/systemone", provider_families: ["gemini"] }];
+    const path = configFile("http://127.0.0.1:1", { native });
+    const asked = ["explain", "--config", path, "--key", "k", "--model", "chat", "--path"];
+    const refused = await switchyard(...asked, "/v1/systemone");
+    expect((await refused.exited).code).toBe(1);
+    expect(refused.stdout).toMatch(/needs a provider of family gemini/);
+    const unknown = await switchyard(...asked, "/v1/other");
+    expect((await unknown.exited).code).toBe(2);
+    expect(unknown.stderr).toMatch(/--path must be one of .*\/v1\/systemone/);
   });
 });

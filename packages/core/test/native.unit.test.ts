@@ -72,6 +72,7 @@ describe("native endpoints", () => {
     const groups = [g, group("h", ["c/m"])];
     for (const error of ["rate_limited", "overloaded", "timeout", "auth", "context_length"] as const) {
       const all = run(first(groups), [{ error }]);
+      expect(all[0]?.decision).toMatchObject({ kind: "attempt", next: undefined });
       expect(all[1]?.decision).toMatchObject({ kind: "refuse", exhausted: true });
     }
   });

@@ -102,6 +102,16 @@ const rateLimits = (stage: Stage): unknown =>
       expect(sorted(scene)).toEqual([0, 3]);
     });
 
+    it.concurrent("contracts 2 '/v1/systemone requests' get no retry model, and no second call", async () => {
+      await using scene = await stage.scene({ ...LIST, native: { systemone: ["openai_compatible"] } });
+      for (const answer of [tooMany(), BROKEN]) {
+        for (const name of PAIR) scene[name].answer(answer);
+        const reply = await scene.ask({}, { path: scene.native("systemone") });
+        expect([reply.status, reply.attempts.length]).toEqual([answer.status, 1]);
+      }
+      expect(scene.counts).toEqual({ A: 1, B: 1 });
+    });
+
     it.concurrent("E10 'each request tries at most two models'", async () => {
       await using scene = await stage.scene({ ...LIST, pool: ALL });
       for (const name of ALL) scene[name].answer(tooMany());
@@ -161,6 +171,23 @@ const failuresThatMove = (stage: Stage): unknown =>
         expect(sorted(scene)).toEqual([0, 1]);
       },
     );
+
+    it.concurrent("R5 'if no model in the list can serve the endpoint, 400': names it and what it needs", async () => {
+      await using scene = await stage.scene({ ...LIST, native: { systemone: ["anthropic"] } });
+      const { status, error } = await scene.ask({}, { path: scene.native("systemone") });
+      expect([status, error.code]).toEqual([400, "endpoint_not_supported"]);
+      expect(error.message).toContain(
+        `${scene.native("systemone")}, which needs a provider of family anthropic`,
+      );
+    });
+
+    it.concurrent("E5 no time-out on /v1/systemone", async () => {
+      const native = { systemone: ["openai_compatible"] };
+      await using scene = await stage.scene({ ...LIST, policy: SHORT, native });
+      for (const name of PAIR) scene[name].answer(delayed(1_400, OK(name)));
+      const reply = await scene.ask({}, { path: scene.native("systemone") });
+      expect([reply.status, reply.attempts.length]).toEqual([200, 1]);
+    });
 
     it.concurrent.for([
       ["messages", ON_MESSAGES, message("late")],

@@ -104,6 +104,7 @@ const STREAMED = sse([
   USAGE(3, 2),
   DONE,
 ]);
+const NATIVE = "/v1/systemone";
 /** A deadline that the provider is still reached within on a busy machine. */
 const SOON_MS = 400;
 const BEGUN = [ROLE, CH({ content: "first" })];
@@ -168,6 +169,31 @@ const answers: ContractCase[] = [
     },
   },
   {
+    title: "P1: a native endpoint is forwarded as it is, once, and its answer passes as it comes",
+    run: async (clients, { a, b }) => {
+      const body = '{ "q":1.50, "model":"chat" }';
+      const request = chat({}, { path: NATIVE });
+      request.body = new TextEncoder().encode(body);
+      const lines = [
+        "data: odd\n\n",
+        'data: {"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n',
+      ] as const;
+      a.answer(sse([lines[0], NEXT, lines[1]]));
+      const got = await infer(clients, request);
+      expect([got.order, got.head?.status, got.text]).toEqual([
+        ["head", "chunk", "trailer"],
+        200,
+        lines.join(""),
+      ]);
+      expect(got.trailer).toMatchObject({ deployment: "a/m-a", usage: { input: 3n, output: 2n } });
+      expect(got.trailer?.costUsd).toBeCloseTo(7e-6, 12);
+      expect([a.calls[0]?.path, a.calls[0]?.body.toString()]).toEqual([NATIVE, body.replace("chat", "m-a")]);
+      a.answer(BROKEN);
+      expect((await infer(clients, request)).head?.status).toBe(500);
+      expect([a.calls.length, b.calls.length]).toEqual([2, 0]);
+    },
+  },
+  {
     title: "E7: what a provider answered is a head with its status, errors included",
     run: async (clients, { a }) => {
       a.answer(failure(400, { message: "bad tool", type: "invalid_request_error" }));
@@ -197,6 +223,21 @@ const refusals: ContractCase[] = [
         [chat(), as("nobody"), Code.Unauthenticated, "invalid_api_key", 401],
         [chat({ model: "solo" }), as(KEYS.narrow), Code.PermissionDenied, "model_not_allowed", 403],
         [chat({}, { path: "/v1/nothing" }), as(KEYS.caller), Code.NotFound, "not_found", 404],
+        [chat({}, { path: NATIVE }), as("nobody"), Code.Unauthenticated, "invalid_api_key", 401],
+        [
+          chat({}, { path: NATIVE, method: "GET" }),
+          as(KEYS.caller),
+          Code.InvalidArgument,
+          "method_not_allowed",
+          405,
+        ],
+        [
+          chat({}, { path: "/v1/elsewhere" }),
+          as(KEYS.caller),
+          Code.InvalidArgument,
+          "endpoint_not_supported",
+          400,
+        ],
       ];
       for (const [request, call, code, reason, status] of cases) {
         const error = await refused(clients, request, call);

@@ -101,6 +101,20 @@ export const decideContract: MethodContract = {
       },
     },
     {
+      title: "a native endpoint is decided by its path, and once",
+      run: async (clients) => {
+        const native = { endpoint: Endpoint.NATIVE, path: "/v1/systemone" };
+        const first = await decide(clients, { facts: native });
+        expect(deploymentOf(first)).toBe("a/m-a");
+        const next = { facts: native, continuation: first.continuation, failed: FAILED };
+        expect(refusalOf(await decide(clients, next))).toEqual([502, "upstream_unreachable"]);
+        const elsewhere = await decide(clients, { facts: { ...native, path: "/v1/elsewhere" } });
+        expect(refusalOf(elsewhere)).toEqual([400, "endpoint_not_supported"]);
+        const nowhere = await decide(clients, { facts: { ...native, path: "/v1/nowhere" } });
+        expect(refusalOf(nowhere)).toEqual([404, "not_found"]);
+      },
+    },
+    {
       title:
         "E3, E7: a caller that makes the calls itself goes on from failure to failure until it is refused",
       run: async (clients) => {

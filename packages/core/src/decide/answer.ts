@@ -43,14 +43,9 @@ export function attemptAt(run: Run, history: History, attempt: NextAttempt): Dec
   const { group, found, placed, step, delayMs, probes } = attempt;
   const deployment = group.deployments[placed.index] as Deployment;
   const { policy } = group;
+  const { facts } = input.request;
   const triedBefore = step === "retry" ? run.progress.deployments - 1 : run.progress.deployments;
-  const timeoutMs = attemptTimeoutMs(
-    policy,
-    input.request.facts,
-    run.leftMs - delayMs,
-    triedBefore,
-    found.candidates,
-  );
+  const timeoutMs = attemptTimeoutMs(policy, facts, run.leftMs - delayMs, triedBefore, found.candidates);
   const decision: AttemptDecision = {
     kind: "attempt",
     group,
@@ -65,12 +60,11 @@ export function attemptAt(run: Run, history: History, attempt: NextAttempt): Dec
     probe: probes.length > 0,
     affinity: placed.affinity,
     fallback: history.hops.length === 0 ? undefined : history.hops[history.hops.length - 1]?.kind,
-    next: placed.next,
+    next: facts.endpoint === "native" ? undefined : placed.next,
     step,
   };
   const hedgeAfter = hedgeAfterMs(input, history, decision);
   const startsAt = input.now + delayMs;
-  const { facts } = input.request;
   const ownKey = facts.ownKeyProvider !== undefined;
   const effects: Effect[] = [
     {
