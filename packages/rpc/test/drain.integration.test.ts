@@ -1,93 +1,14 @@
-import { once } from "node:events";
-import { connect, createServer, type Socket } from "node:net";
-import { create, toBinary } from "@bufbuild/protobuf";
+import type { Socket } from "node:net";
+import { create } from "@bufbuild/protobuf";
 import { FAREWELL } from "@switchyard/http1";
 import { InferenceService, InferRequestSchema } from "@switchyard/proto/inference/v1/inference_service";
-import { DecideRequestSchema, RoutingService } from "@switchyard/proto/routing/v1/routing_service";
-import { comesTrue, eventually } from "@switchyard/testkit";
+import { comesTrue } from "@switchyard/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { ClientConnection, type Exchange } from "../src/http1/client-connection.ts";
-import {
-  CallContext,
-  Code,
-  type ConnectError,
-  createLeanClient,
-  createRpcServer,
-  registration,
-  type RpcServer,
-  type RpcServerOptions,
-} from "../src/index.ts";
-import { type Implementation, scripted } from "./contract.ts";
+import { CallContext, Code, type ConnectError, createLeanClient } from "../src/index.ts";
+import { cleanUp, cleanups, decideBytes, inferBytes, open, start, startRaw } from "./raw.ts";
 
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-});
-
-async function start(
-  options: Partial<RpcServerOptions> = {},
-): Promise<RpcServer & Pick<Implementation, "seen">> {
-  const { routing, inference, seen } = scripted();
-  const services = [registration(RoutingService, routing), registration(InferenceService, inference)];
-  const server = await createRpcServer({ services, host: "127.0.0.1", port: 0, ...options });
-  cleanups.push(() => server.close(0));
-  return Object.assign(server, { seen });
-}
-
-/** A server of raw bytes. */
-async function startRaw(onSocket: (socket: Socket) => void): Promise<{ url: string; port: number }> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => {});
-    onSocket(socket);
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  cleanups.push(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const address = server.address();
-  const port = typeof address === "object" ? (address?.port ?? 0) : 0;
-  return { url: `http://127.0.0.1:${port}`, port };
-}
-
-interface Raw {
-  socket: Socket;
-  text: string;
-  /** How it closed, once it did. */
-  closed: "end" | "reset" | undefined;
-}
-
-async function open(server: { port: number }): Promise<Raw> {
-  const socket = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true });
-  cleanups.push(() => socket.destroy());
-  const raw: Raw = { socket, text: "", closed: undefined };
-  socket.on("data", (bytes: Buffer) => (raw.text = (raw.text + bytes.toString("latin1")).slice(-100_000)));
-  socket.on("end", () => (raw.closed ??= "end"));
-  socket.on("error", () => (raw.closed = "reset"));
-  await once(socket, "connect");
-  return raw;
-}
-
-function post(path: string, type: string, body: Uint8Array, fields = ""): Buffer {
-  const head = `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\n${fields}content-length: ${body.length}\r\n\r\n`;
-  return Buffer.concat([Buffer.from(head, "latin1"), body]);
-}
-
-function decideBytes(model: string, fields = ""): Buffer {
-  const body = toBinary(DecideRequestSchema, create(DecideRequestSchema, { facts: { id: "r", model } }));
-  return post("/switchyard.routing.v1.RoutingService/Decide", "application/proto", body, fields);
-}
-
-function inferBytes(path: string): Buffer {
-  const message = toBinary(InferRequestSchema, create(InferRequestSchema, { path }));
-  const envelope = Buffer.alloc(5);
-  envelope.writeUInt32BE(message.length, 1);
-  const body = Buffer.concat([envelope, message]);
-  return post("/switchyard.inference.v1.InferenceService/Infer", "application/connect+proto", body);
-}
+afterEach(cleanUp);
 
 function inferenceClient(urls: string[]): () => Promise<"answered" | ConnectError> {
   // Its clock stands: a server that it left alone stays so.
@@ -279,42 +200,5 @@ describe("the race of a call and a drain", () => {
       const rounds = await Promise.all(apart.map((turns) => round(turns, warm)));
       expect(rounds).toEqual(rounds.map(() => whole));
     }
-  });
-});
-
-describe("patience", () => {
-  test("a stream whose reader takes nothing ends, and its call is cancelled", async () => {
-    const server = await start({ patience: { stallMs: 200 } });
-    const { socket } = await open(server);
-    socket.pause();
-    socket.write(inferBytes("/flood"));
-    await comesTrue(() => server.seen.calls === 1);
-    await server.seen.cancelled;
-    expect(server.seen.sent).toBeLessThan(4096);
-  });
-
-  test("a reader that is slow and takes some is not", async () => {
-    const server = await start({ patience: { stallMs: 400 } });
-    const raw = await open(server);
-    raw.socket.write(inferBytes("/many"));
-    await eventually(() => expect(raw.text).toContain("0\r\n\r\n"));
-    raw.socket.write(inferBytes("/hang"));
-    raw.text = "";
-    // Longer than a stall: what it waits for is the server.
-    await new Promise((resolve) => setTimeout(resolve, 900));
-    expect([raw.text.includes("200 OK"), raw.closed]).toEqual([true, undefined]);
-  });
-
-  test.each([
-    ["a body", { stallMs: 200 }, 200],
-    ["a head", { headMs: 200 }, 60],
-    ["a next request", { idleMs: 200 }, 0],
-  ])("%s that does not come is not waited for", async (_, patience, size) => {
-    const server = await start({ patience });
-    const raw = await open(server);
-    const bytes = Buffer.concat([decideBytes("x".repeat(100))]);
-    raw.socket.write(bytes.subarray(0, size));
-    await comesTrue(() => raw.closed !== undefined, 5000);
-    expect([raw.text, raw.closed]).toEqual([FAREWELL, "end"]);
   });
 });

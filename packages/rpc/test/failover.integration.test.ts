@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { create } from "@bufbuild/protobuf";
@@ -21,14 +21,11 @@ import {
   type LeanClientOptions,
   readStream,
   registration,
-  type RpcServer,
 } from "../src/index.ts";
 import { scripted } from "./contract.ts";
+import { cleanUp, cleanups, start, startRaw } from "./raw.ts";
 
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-});
+afterEach(cleanUp);
 
 const NOWHERE = { send: () => true, end() {}, onDrain() {} };
 
@@ -45,32 +42,6 @@ async function startChild(): Promise<Child> {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const line = async (): Promise<string> => (await lines.next()).value ?? "";
   return { process: child, url: await line(), line };
-}
-
-async function startServer(): Promise<RpcServer> {
-  const { routing, inference } = scripted();
-  const services = [registration(RoutingService, routing), registration(InferenceService, inference)];
-  const server = await createRpcServer({ services, host: "127.0.0.1", port: 0 });
-  cleanups.push(() => server.close(0));
-  return server;
-}
-
-/** A server of raw bytes. */
-async function startRaw(onSocket: (socket: Socket) => void): Promise<string> {
-  const server: Server = createServer(onSocket);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.on("error", () => {});
-  });
-  cleanups.push(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const address = server.address();
-  return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
 }
 
 /** An address where nobody listens. */
@@ -98,8 +69,8 @@ async function inferOnce(urls: string[]): Promise<InferResponse[]> {
   cleanups.push(() => client[Symbol.dispose]());
   const request = create(InferRequestSchema, { path: "/echo", body: new Uint8Array(3) });
   const got: InferResponse[] = [];
-  const start = readStream<InferResponse>((sink) => client.infer(request, sink, new CallContext()));
-  for await (const message of start) got.push(message);
+  const answer = readStream<InferResponse>((sink) => client.infer(request, sink, new CallContext()));
+  for await (const message of answer) got.push(message);
   return got;
 }
 
@@ -115,7 +86,7 @@ async function codeOf(work: Promise<unknown>): Promise<Code | "no error"> {
 
 test("a killed router loses no decision: what was in flight goes to another", async () => {
   const child = await startChild();
-  const { url } = await startServer();
+  const { url } = await start();
   const decide = routingClient([child.url, url]);
   const held = decide("hold");
   expect(await child.line()).toBe("holding");
@@ -129,7 +100,7 @@ test("a killed router loses no decision: what was in flight goes to another", as
 
 test("a router that is stopped delays no decision for long, and is used again when it goes on", async () => {
   const child = await startChild();
-  const { url } = await startServer();
+  const { url } = await start();
   const decide = routingClient([child.url, url]);
   const byChild = async (): Promise<boolean> => (await decide("chat")).keyName === "child";
   expect([await byChild(), await byChild()]).toContain(true);
@@ -143,8 +114,8 @@ test("a router that is stopped delays no decision for long, and is used again wh
 
 test("an inference avoids a server that hangs, and one that is only slow keeps its turn", async () => {
   let atFrozen = 0;
-  const frozen = await startRaw((socket) => socket.once("data", () => (atFrozen += 1)));
-  const { url } = await startServer();
+  const { url: frozen } = await startRaw((socket) => socket.once("data", () => (atFrozen += 1)));
+  const { url } = await start();
   const client = createLeanClient(InferenceService, { urls: [frozen, url] });
   cleanups.push(() => client[Symbol.dispose]());
   const infer = async (): Promise<number> => {
@@ -170,7 +141,7 @@ test("an inference avoids a server that hangs, and one that is only slow keeps i
 
 test("an inference that takes long is neither lost nor sent again while its server answers what it is asked", async () => {
   const sockets: Socket[] = [];
-  const slow = await startRaw((socket) => {
+  const { url: slow } = await startRaw((socket) => {
     socket.on("data", (bytes) => {
       if (!bytes.includes("Health/Check")) sockets.push(socket);
       else socket.write("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n");
@@ -192,7 +163,7 @@ test("an inference that takes long is neither lost nor sent again while its serv
 });
 
 test("a restarted router is found again", async () => {
-  const first = await startServer();
+  const first = await start();
   const decide = routingClient([first.url]);
   expect((await decide("a")).keyName).toBe("a");
   await first.close(0);
@@ -212,26 +183,26 @@ test("all servers down is unavailable, whatever the method", async () => {
 });
 
 test("an inference goes on to the next server when no connection comes about", async () => {
-  const { url } = await startServer();
+  const { url } = await start();
   expect(await inferOnce([await deadUrl(), url])).toHaveLength(1);
 });
 
 test("an inference that was sent is not sent again", async () => {
   let requests = 0;
-  const bad = await startRaw((socket) =>
+  const { url: bad } = await startRaw((socket) =>
     socket.once("data", () => {
       requests += 1;
       socket.destroy();
     }),
   );
-  const { url } = await startServer();
+  const { url } = await start();
   expect(await codeOf(inferOnce([bad, url]))).toBe(Code.Unavailable);
   expect(requests).toBe(1);
 });
 
 test("a decision is sent again only as often as there are servers", async () => {
   let requests = 0;
-  const bad = await startRaw((socket) =>
+  const { url: bad } = await startRaw((socket) =>
     socket.once("data", () => {
       requests += 1;
       socket.destroy();
@@ -250,7 +221,7 @@ test.each([
   ],
   ["half an answer", "HTTP/1.1 200 OK\r\ncontent-type: application/proto\r\ncontent-length: 9\r\n\r\nab"],
 ])("an answer that is %s is unavailable", async (_, answer) => {
-  const bad = await startRaw((socket) => socket.once("data", () => socket.end(answer)));
+  const { url: bad } = await startRaw((socket) => socket.once("data", () => socket.end(answer)));
   expect(await codeOf(routingClient([bad])("a"))).toBe(Code.Unavailable);
 });
 
@@ -261,19 +232,19 @@ test.each([
   ["HTTP/1.1 404 x\r\ncontent-type: application/json\r\ncontent-length: 3\r\n\r\n{]}", Code.Unimplemented],
   ["HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 401 x\r\ncontent-length: 0\r\n\r\n", Code.Unauthenticated],
 ])("%j has its code", async (answer, code) => {
-  const bad = await startRaw((socket) => socket.once("data", () => socket.end(answer, "latin1")));
+  const { url: bad } = await startRaw((socket) => socket.once("data", () => socket.end(answer, "latin1")));
   expect(await codeOf(routingClient([bad])("a"))).toBe(code);
 });
 
 test("an answer without a length ends with its connection", async () => {
-  const raw = await startRaw((socket) =>
+  const { url: raw } = await startRaw((socket) =>
     socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-type: application/proto\r\n\r\n")),
   );
   expect((await routingClient([raw])("a")).keyName).toBe("");
 });
 
 test("more calls than connections wait their turn, and too many are refused", async () => {
-  const { url } = await startServer();
+  const { url } = await start();
   const decide = routingClient([url], { resendable: [], maxConnections: 2, maxWaiting: 10 });
   const codes = await Promise.all(Array.from({ length: 20 }, () => codeOf(decide("a"))));
   expect(codes.filter((code) => code === "no error")).toHaveLength(12);
@@ -281,7 +252,7 @@ test("more calls than connections wait their turn, and too many are refused", as
 });
 
 test("a disposed client ends its calls", async () => {
-  const { url } = await startServer();
+  const { url } = await start();
   const client = createLeanClient(RoutingService, { urls: [url] });
   const held = client.decide(
     create(DecideRequestSchema, { facts: { id: "r", model: "hang" } }),
