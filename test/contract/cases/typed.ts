@@ -91,6 +91,31 @@ const chatCases: ContractCase[] = [
     },
   },
   {
+    title: "each kind of token that a provider counts apart is told",
+    run: async ({ inference }, { a }) => {
+      const usage = {
+        prompt_tokens: 100,
+        completion_tokens: 50,
+        total_tokens: 150,
+        prompt_tokens_details: { cached_tokens: 40, cache_write_tokens: 5, audio_tokens: 20 },
+        completion_tokens_details: { reasoning_tokens: 10, audio_tokens: 30 },
+      };
+      const choices = [{ index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop" }];
+      a.answer(json(200, { id: "c1", model: "m", choices, usage }));
+      const got = await inference.chat(chatting({}), as(KEYS.caller));
+      expect(got.usage).toMatchObject({
+        input: 100n,
+        output: 50n,
+        cached: 40n,
+        cacheWritten: 5n,
+        audioInput: 20n,
+        reasoning: 10n,
+        audioOutput: 30n,
+      });
+      expect(got.costUsd).toBeCloseTo(200e-6, 12);
+    },
+  },
+  {
     title: "calls of tools come typed",
     run: async ({ inference }, { a }) => {
       const message = {
