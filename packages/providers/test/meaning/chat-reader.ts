@@ -21,6 +21,8 @@ interface Choice {
   readonly calls: Map<unknown, Call>;
   finish: string | undefined;
   stopSequence: string | undefined;
+  /** Its thinking is told as text, so that whole thoughts tell it again. */
+  thinksAloud: boolean;
 }
 
 /** Reads a chat completion: of OpenAI, of those who follow it, and of Switchyard. */
@@ -52,6 +54,7 @@ function read(chunks: readonly Fields[], whole: boolean): Meaning {
         calls: new Map(),
         finish: undefined,
         stopSequence: undefined,
+        thinksAloud: false,
       });
       take(mine, fields(choice["delta"] ?? choice["message"]));
       mine.finish ??= text(choice["finish_reason"]) || undefined;
@@ -66,14 +69,18 @@ function read(chunks: readonly Fields[], whole: boolean): Meaning {
   return { model, said: choices.map((choice) => said(choice, whole)), usage };
 }
 
-function take({ gathering, calls }: Choice, delta: Fields): void {
+function take(choice: Choice, delta: Fields): void {
+  const { gathering, calls } = choice;
   const details = list(delta["reasoning_details"]).map(fields);
   const plain = text(delta["reasoning_content"]) || text(delta["reasoning"]);
-  if (plain !== "") gathering.say("thinking", plain);
+  if (plain !== "") {
+    gathering.say("thinking", plain);
+    choice.thinksAloud = true;
+  }
   for (const detail of details) {
-    if (plain === "") gathering.say("thinking", text(detail["text"]) || text(detail["summary"]));
-    gathering.seal("signature", detail["signature"]);
-    gathering.seal("redacted", detail["data"]);
+    if (!choice.thinksAloud) gathering.say("thinking", text(detail["text"]) || text(detail["summary"]));
+    gathering.sealThinking("signature", detail["signature"]);
+    gathering.sealThinking("redacted", detail["data"]);
   }
   if (typeof delta["content"] === "string") gathering.say("text", delta["content"]);
   for (const value of list(delta["content"])) {

@@ -32,9 +32,9 @@ const CHAT: readonly Loss[] = [
     tell: (said) => ({ ...said, pieces: grouped(said.pieces) }),
   },
   {
-    what: "a stop sequence, a pause",
-    why: "`finish_reason` has no word for them; `native_finish_reason` tells",
-    tell: (said) => finishing({ stop_sequence: "stop", pause: "stop" })({ ...said, stopSequence: undefined }),
+    what: "a pause",
+    why: "`finish_reason` has no word for it; `native_finish_reason` tells",
+    tell: finishing({ pause: "stop" }),
   },
   {
     what: "whether a model or a filter refused",

@@ -71,6 +71,13 @@ export class Gathering {
     if (typeof data === "string" && data !== "") this.pieces.push({ kind, data });
   }
 
+  /** The same of a dialect whose thinking has a field of its own: a seal belongs to it, however late it comes. */
+  sealThinking(kind: "signature" | "redacted", data: unknown): void {
+    if (typeof data !== "string" || data === "") return;
+    const last = this.pieces.findLastIndex((piece) => /^(?:thinking|signature|redacted)$/u.test(piece.kind));
+    this.pieces.splice(last + 1, 0, { kind, data });
+  }
+
   call(call: Omit<Extract<Piece, { readonly kind: "call" }>, "kind">): void {
     this.pieces.push({ kind: "call", ...call });
   }

@@ -92,3 +92,51 @@ describe("the stop sequence that was met", () => {
     expect(chatChoice(MESSAGE)).not.toHaveProperty("stop_reason");
   });
 });
+
+describe("thinking in a stream of chat", () => {
+  const block = (index: number, content_block: object, ...deltas: readonly object[]): string =>
+    [
+      AE("content_block_start", { index, content_block }),
+      ...deltas.map((delta) => AE("content_block_delta", { index, delta })),
+      AE("content_block_stop", { index }),
+    ].join("");
+  const thinking = { type: "thinking", thinking: "", signature: "" };
+
+  // Node's helper keeps the last list of a field that it does not know, Python's joins texts in it: `format` too.
+  it("P2: is given to be given back in one delta, each thought whole", () => {
+    const { text } = runStream(planOf("chat", "anthropic", { ...CHAT, stream: true }), [
+      AE("message_start", { message: { ...MESSAGE, content: [] } }),
+      block(
+        0,
+        thinking,
+        { type: "thinking_delta", thinking: "one " },
+        { type: "thinking_delta", thinking: "two" },
+        { type: "signature_delta", signature: "S1" },
+      ),
+      block(1, { type: "redacted_thinking", data: "R" }),
+      block(2, thinking, { type: "signature_delta", signature: "S2" }),
+      block(3, { type: "text", text: "" }, { type: "text_delta", text: "x" }),
+      AE("message_delta", { delta: { stop_reason: "end_turn" } }),
+      AE("message_stop"),
+    ]);
+    const deltas = eventsOf(text).flatMap((chunk) => {
+      const [choice] = chunk["choices"] as { delta: Record<string, unknown> }[];
+      return choice?.delta ?? [];
+    });
+    const format = "anthropic-claude-v1";
+    expect(deltas).toStrictEqual([
+      { role: "assistant", content: "" },
+      { reasoning_content: "one " },
+      { reasoning_content: "two" },
+      { content: "x" },
+      {
+        reasoning_details: [
+          { type: "reasoning.text", text: "one two", format, index: 0, signature: "S1" },
+          { type: "reasoning.encrypted", data: "R", format, index: 1 },
+          { type: "reasoning.text", text: "", format, index: 2, signature: "S2" },
+        ],
+      },
+      {},
+    ]);
+  });
+});

@@ -2,6 +2,7 @@ import { type Json, type JsonObject, printJson } from "../../json/lossless.ts";
 import type { AnswerEvent, FinishReason } from "../../neutral/events.ts";
 import type { AnswerContext, StreamEncoder } from "../../translate/format.ts";
 import type { TokenUsage } from "../usage.ts";
+import { ReasoningDetails } from "./reasoning-details.ts";
 
 const REASONS: Readonly<Record<FinishReason, string>> = {
   stop: "stop",
@@ -49,7 +50,7 @@ export class ChatStreamEncoder implements StreamEncoder {
           {},
           { finish_reason: reason, native_finish_reason: event.native, stop_reason: event.stopSequence },
         );
-        return opened + this.#othersChunk(event.choice) + why + end;
+        return opened + this.#heldChunk(event.choice) + why + end;
       }
       default: {
         const opened = this.#open(event.choice);
@@ -78,13 +79,13 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   /** Once for all: OpenAI's own clients keep the last list of a field that they don't know, or refuse a second one. */
-  #othersChunk(choice: number): string {
-    const others = this.#choices.get(choice)?.takeOthers() ?? [];
-    return others.length === 0 ? "" : this.#chunk(choice, { provider_specific: others });
+  #heldChunk(choice: number): string {
+    const held = this.#choices.get(choice)?.takeHeld();
+    return held === undefined ? "" : this.#chunk(choice, held);
   }
 
   #restChunks(): string {
-    return [...this.#choices.keys()].map((choice) => this.#othersChunk(choice)).join("");
+    return [...this.#choices.keys()].map((choice) => this.#heldChunk(choice)).join("");
   }
 
   #usageChunk(): string {
@@ -110,14 +111,15 @@ type ChoiceEvent = Extract<AnswerEvent, { readonly choice: number }>;
 /** What is remembered of one choice between its deltas. */
 class ChoiceState {
   readonly #withArguments = new Set<number>();
-  #others: Json[] = [];
-  #thought = 0;
+  readonly #details = new ReasoningDetails();
+  readonly #others: Json[] = [];
 
-  /** What only the provider's dialect has, so far. */
-  takeOthers(): readonly Json[] {
-    const others = this.#others;
-    this.#others = [];
-    return others;
+  /** Thoughts and what only the provider's dialect has, so far. */
+  takeHeld(): JsonObject | undefined {
+    const details = this.#details.take();
+    const others = this.#others.splice(0);
+    if (details === undefined && others.length === 0) return undefined;
+    return { reasoning_details: details, provider_specific: others.length > 0 ? others : undefined };
   }
 
   delta(event: Exclude<ChoiceEvent, { readonly type: "finish" }>): JsonObject | undefined {
@@ -127,30 +129,14 @@ class ChoiceState {
       case "refusal":
         return { refusal: event.text };
       case "thinking":
-        return {
-          reasoning_content: event.text,
-          reasoning_details:
-            event.format === undefined
-              ? undefined
-              : [{ type: "reasoning.text", text: event.text, format: event.format, index: this.#thought }],
-        };
+        if (event.format !== undefined) this.#details.think(event.text, event.format);
+        return { reasoning_content: event.text };
       case "signature":
-        return {
-          reasoning_details: [
-            {
-              type: "reasoning.text",
-              signature: event.signature,
-              format: event.format,
-              index: this.#thought++,
-            },
-          ],
-        };
+        this.#details.sign(event.signature, event.format);
+        return undefined;
       case "redacted":
-        return {
-          reasoning_details: [
-            { type: "reasoning.encrypted", data: event.data, format: event.format, index: this.#thought++ },
-          ],
-        };
+        this.#details.redact(event.data, event.format);
+        return undefined;
       case "tool_start":
         return toolDelta(event.call, { name: event.name, arguments: "" }, event.id, event.signature);
       case "tool_args":
@@ -188,7 +174,7 @@ interface Message {
   text: string | undefined;
   refusal: string | undefined;
   thinking: string;
-  readonly details: { type: string; [key: string]: Json | undefined }[];
+  readonly details: ReasoningDetails;
   readonly calls: { id: string; name: string; json: string; signature: string | undefined }[];
   readonly logprobs: Json[];
   readonly others: Json[];
@@ -225,7 +211,7 @@ function emptyMessage(): Message {
     text: undefined,
     refusal: undefined,
     thinking: "",
-    details: [],
+    details: new ReasoningDetails(),
     calls: [],
     logprobs: [],
     others: [],
@@ -244,18 +230,13 @@ function gather(message: Message, event: ChoiceEvent): void {
       return;
     case "thinking":
       message.thinking += event.text;
-      if (event.format !== undefined) addThought(message, event.format).text += event.text;
+      if (event.format !== undefined) message.details.think(event.text, event.format);
       return;
     case "signature":
-      Object.assign(addThought(message, event.format), { signature: event.signature });
+      message.details.sign(event.signature, event.format);
       return;
     case "redacted":
-      message.details.push({
-        type: "reasoning.encrypted",
-        data: event.data,
-        format: event.format,
-        index: message.details.length,
-      });
+      message.details.redact(event.data, event.format);
       return;
     case "tool_start":
       message.calls[event.call] = { id: event.id, name: event.name, json: "", signature: event.signature };
@@ -278,16 +259,6 @@ function gather(message: Message, event: ChoiceEvent): void {
   }
 }
 
-/** The thought that is being thought: a signature ends it. */
-function addThought(message: Message, format: string): { text: string } {
-  const last = message.details.at(-1);
-  if (last?.type === "reasoning.text" && last["signature"] === undefined)
-    return last as unknown as { text: string };
-  const thought = { type: "reasoning.text", text: "", format, index: message.details.length };
-  message.details.push(thought);
-  return thought;
-}
-
 function writeChoice(message: Message, index: number): Json {
   const { finish } = message;
   return {
@@ -297,7 +268,7 @@ function writeChoice(message: Message, index: number): Json {
       content: message.text ?? null,
       refusal: message.refusal ?? null,
       reasoning_content: message.thinking === "" ? undefined : message.thinking,
-      reasoning_details: message.details.length > 0 ? message.details : undefined,
+      reasoning_details: message.details.take(),
       tool_calls:
         message.calls.length > 0
           ? message.calls.map(({ id, name, json, signature }) => ({
