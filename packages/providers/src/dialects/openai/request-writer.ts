@@ -24,6 +24,11 @@ const STOP_LIMIT = 4;
 const LOW_BUDGET = 4096;
 const MEDIUM_BUDGET = 16_384;
 
+/** Models that refuse an answer of theirs in the history without what they thought, by the names that their vendors give them. */
+const WANTS_THINKING = /^(?:deepseek-(?:chat|reasoner|v\d)|kimi-)/u;
+/** The least that they take for the thinking of an answer that came without, or from another vendor. */
+const NO_THINKING = " ";
+
 /** Writes a chat completion's body. Cache breakpoints are left out: these APIs cache by themselves. */
 export function writeChatRequest(request: NeutralRequest, target: Target): Json {
   const isOpenAi = target.family === "openai" || target.family === "azure_openai";
@@ -39,7 +44,10 @@ export function writeChatRequest(request: NeutralRequest, target: Target): Json 
   const hasTools = request.tools.length > 0;
   return {
     model: target.model,
-    messages: [...writeSystem(request.system), ...request.turns.flatMap(writeTurn)],
+    messages: [
+      ...writeSystem(request.system),
+      ...request.turns.flatMap((turn) => writeTurn(turn, !isOpenAi && WANTS_THINKING.test(target.model))),
+    ],
     [isOpenAi ? "max_completion_tokens" : "max_tokens"]: request.maxTokens,
     temperature: request.temperature,
     top_p: request.topP,
@@ -63,23 +71,29 @@ function writeSystem(blocks: readonly TextBlock[]): Json[] {
     : [{ role: "system", content: blocks.map(({ text }) => text).join("\n\n") }];
 }
 
-function writeTurn(turn: Turn): Json[] {
+function writeTurn(turn: Turn, wantsThinking: boolean): Json[] {
   if (turn.role === "system") return writeSystem(turn.blocks as readonly TextBlock[]);
-  return turn.role === "assistant" ? [writeAssistant(turn)] : writeUser(turn);
+  return turn.role === "assistant" ? [writeAssistant(turn, wantsThinking)] : writeUser(turn);
 }
 
-/** Thinking is left out knowingly: only the vendor that signed it can use it, and none of these did. */
-function writeAssistant(turn: Turn): Json {
+/**
+ * Signed thinking is left out knowingly: only the vendor that signed it can use it, and none of these did. Of what nobody signed most
+ * servers refuse the field, and some ask for it.
+ */
+function writeAssistant(turn: Turn, wantsThinking: boolean): Json {
   const calls: Json[] = [];
   let text = "";
+  let thought = "";
   for (const block of turn.blocks) {
     if (block.kind === "text") text += block.text;
     else if (block.kind === "tool_call") calls.push(writeCall(block));
-    else if (block.kind !== "thinking" && block.kind !== "redacted") throw refusal(block);
+    else if (block.kind === "thinking") thought += block.signature === undefined ? block.text : "";
+    else if (block.kind !== "redacted") throw refusal(block);
   }
   return {
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
+    reasoning_content: wantsThinking ? thought || NO_THINKING : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
   };
 }
