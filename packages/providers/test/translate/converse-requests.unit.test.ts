@@ -167,7 +167,7 @@ describe("requests", () => {
       }),
     ).toStrictEqual({
       messages: [{ role: "user", content: [{ text: "hi" }] }],
-      inferenceConfig: { maxTokens: 5, temperature: 1, topP: 0.5, stopSequences: ["a"] },
+      inferenceConfig: { maxTokens: 5, topP: 0.5, stopSequences: ["a"] },
       outputConfig: {
         textFormat: {
           type: "json_schema",

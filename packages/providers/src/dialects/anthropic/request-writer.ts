@@ -3,7 +3,6 @@ import { type Json, type JsonObject, numberOf } from "../../json/lossless.ts";
 import { decodeUtf8 } from "../../json/text.ts";
 import type {
   Block,
-  JsonNumber,
   NeutralRequest,
   RedactedBlock,
   Source,
@@ -17,6 +16,7 @@ import { Fields } from "../../translate/fields.ts";
 import { describedSchema } from "../../translate/described-schema.ts";
 import type { Target } from "../../translate/format.ts";
 import { withTurn } from "../../translate/with-turn.ts";
+import { claudeSampling } from "./sampling.ts";
 import { writeThinking } from "./thinking-wish.ts";
 
 /** Writes a body of Anthropic's messages endpoint. */
@@ -30,6 +30,7 @@ export function writeMessagesRequest(asked: NeutralRequest, target: Target): Jso
   extras.refuseRest("it has no counterpart there");
   const maxTokens = request.maxTokens ?? defaultMaxTokens(target.model);
   const { thinking, effort } = writeThinking(request, target.model, numberOf(maxTokens));
+  const sampling = claudeSampling(request, target.model);
   const system = [...request.system, ...request.turns.flatMap(systemBlocks)].filter(
     ({ text }) => text !== "",
   );
@@ -38,9 +39,9 @@ export function writeMessagesRequest(asked: NeutralRequest, target: Target): Jso
     max_tokens: maxTokens,
     system: system.length > 0 ? system.map(writeText) : undefined,
     messages: writeTurns(request.turns),
-    temperature: writeTemperature(request.temperature),
-    top_p: request.topP,
-    top_k: request.topK,
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    top_k: sampling.topK,
     stop_sequences: request.stop.length > 0 ? request.stop : undefined,
     tools: request.tools.length > 0 ? request.tools.map(writeTool) : undefined,
     tool_choice: request.tools.length > 0 ? writeToolChoice(request) : undefined,
@@ -64,11 +65,6 @@ export function writeMessagesRequest(asked: NeutralRequest, target: Target): Jso
 export function defaultMaxTokens(model: string): number {
   if (/claude-(?:2|instant|3-(?:opus|sonnet|haiku))/u.test(model)) return 4096;
   return /claude-3-5/u.test(model) ? 8192 : 32_000;
-}
-
-/** Chat goes to 2, this API to 1. */
-function writeTemperature(temperature: JsonNumber | undefined): JsonNumber | undefined {
-  return temperature !== undefined && numberOf(temperature) > 1 ? 1 : temperature;
 }
 
 /** Instructions between turns have no place of their own, so they join those before: their weight counts for more than their place. */

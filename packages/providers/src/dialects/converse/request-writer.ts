@@ -1,8 +1,9 @@
-import { isJsonObject, type Json, type JsonObject, numberOf, printJson } from "../../json/lossless.ts";
-import type { Block, JsonNumber, NeutralRequest, TextBlock, Tool, Turn } from "../../neutral/request.ts";
+import { isJsonObject, type Json, type JsonObject, printJson } from "../../json/lossless.ts";
+import type { Block, NeutralRequest, TextBlock, Tool, Turn } from "../../neutral/request.ts";
 import { invalidField, notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
 import type { Target } from "../../translate/format.ts";
+import { claudeSampling, type Sampling, writeTemperature } from "../anthropic/sampling.ts";
 import { withTurn } from "../../translate/with-turn.ts";
 import { betasFor } from "./betas.ts";
 import { type Maker, makerOf, writeModelFields } from "./model-fields.ts";
@@ -25,7 +26,8 @@ export function writeConverseRequest(asked: NeutralRequest, target: Target): Jso
   const added = objectIn(extras, "additionalModelRequestFields");
   const lastPoint = cachePoint(extras.take("cache_control"));
   extras.refuseRest("it has no counterpart there");
-  const { fields, maxTokens } = writeModelFields(request, target.model);
+  const sampling = maker === "claude" ? claudeSampling(request, target.model) : inBounds(request);
+  const { fields, maxTokens } = writeModelFields({ ...request, ...sampling }, target.model);
   const tools = writeTools(request, maker);
   const messages = writeTurns(request.turns, new BlockWriter(maker === "claude"));
   if (lastPoint !== undefined) messages.at(-1)?.content.push(lastPoint);
@@ -35,8 +37,8 @@ export function writeConverseRequest(asked: NeutralRequest, target: Target): Jso
     system: system.length > 0 ? system : undefined,
     inferenceConfig: filled({
       maxTokens: request.maxTokens ?? maxTokens,
-      temperature: writeTemperature(request.temperature),
-      topP: request.topP,
+      temperature: sampling.temperature,
+      topP: sampling.topP,
       stopSequences: request.stop.length > 0 ? request.stop : undefined,
     }),
     toolConfig: tools.config,
@@ -55,6 +57,10 @@ export function writeConverseRequest(asked: NeutralRequest, target: Target): Jso
   };
 }
 
+function inBounds({ temperature, topP, topK }: NeutralRequest): Sampling {
+  return { temperature: writeTemperature(temperature), topP, topK };
+}
+
 function objectIn(extras: Fields, key: string): JsonObject | undefined {
   const value = extras.take(key);
   if (value === undefined || isJsonObject(value)) return value;
@@ -69,11 +75,6 @@ function filled(object: JsonObject): JsonObject | undefined {
 /** Bedrock writes it to its own log, where accounts keep one; what does not fit there is left out. */
 function writeUser(user: string | undefined): JsonObject | undefined {
   return user !== undefined && METADATA.test(user) ? { user_id: user } : undefined;
-}
-
-/** Chat goes to 2, this API to 1. */
-function writeTemperature(temperature: JsonNumber | undefined): JsonNumber | undefined {
-  return temperature !== undefined && numberOf(temperature) > 1 ? 1 : temperature;
 }
 
 /** Instructions between turns have no place of their own, so they join those before. */

@@ -1,0 +1,30 @@
+import { numberOf } from "../../json/lossless.ts";
+import type { JsonNumber, NeutralRequest } from "../../neutral/request.ts";
+
+/** How tokens are picked. */
+export type Sampling = Pick<NeutralRequest, "temperature" | "topP" | "topK">;
+
+const CLAUDE = /claude-/u;
+
+/** Models that let the caller say how they sample: up to 4.6. Anchored nowhere: clouds put names around the model's. */
+const SAMPLED =
+  /claude-(?:2|instant|3|(?:opus|sonnet|haiku)-4(?:[-.][0-6])?(?:[-@:]\d{6,}|[-@:]v\d|[-@:]latest|$))/u;
+
+/**
+ * How a model of Anthropic's samples, as near as it knows to the caller's wish. Later models know one way only, and refuse every word about
+ * it. Where both are said, which models from 4.1 on refuse, a 1 says nothing.
+ */
+export function claudeSampling({ temperature, topP, topK }: Sampling, model: string): Sampling {
+  if (CLAUDE.test(model) && !SAMPLED.test(model))
+    return { temperature: undefined, topP: undefined, topK: undefined };
+  const known = writeTemperature(temperature);
+  const both = known !== undefined && topP !== undefined;
+  if (both && numberOf(topP) === 1) return { temperature: known, topP: undefined, topK };
+  if (both && numberOf(known) === 1) return { temperature: undefined, topP, topK };
+  return { temperature: known, topP, topK };
+}
+
+/** Chat goes to 2, Claude and Bedrock to 1. */
+export function writeTemperature(temperature: JsonNumber | undefined): JsonNumber | undefined {
+  return temperature !== undefined && numberOf(temperature) > 1 ? 1 : temperature;
+}
