@@ -6,6 +6,7 @@ import {
   embeddings,
   eventually,
   freePort,
+  json,
   type ManagedProcess,
   OK,
   type ScriptedProvider,
@@ -19,6 +20,7 @@ import {
   CONFIG,
   EXPLAIN,
   FOUR,
+  NATIVE,
   POLICY,
   PRICE,
   REPLAY,
@@ -54,9 +56,9 @@ describe("README: the config", () => {
       .replace("family: openai\n", `family: openai\n    base_url: ${openai.url}/v1\n`);
   }
 
-  function serving(env: Readonly<Record<string, string>>): Promise<ManagedProcess> {
+  function serving(env: Readonly<Record<string, string>>, config = CONFIG): Promise<ManagedProcess> {
     const listen = "{ http: 127.0.0.1:0, rpc: 127.0.0.1:0, ops: 127.0.0.1:0 }";
-    files.write("switchyard.yaml", `${atProviders(CONFIG)}runtime:\n  listen: ${listen}\n`);
+    files.write("switchyard.yaml", `${atProviders(config)}runtime:\n  listen: ${listen}\n`);
     return startLine(serve, { cwd: files.folder, env });
   }
 
@@ -170,6 +172,25 @@ describe("README: the config", () => {
       bench: { ...preset.bench, failures: 3, windowMs: 60_000, cooloffMs: 30_000 },
       fallback: { ...preset.fallback, general: "chat-backup" },
     });
+  });
+
+  it("forwards an endpoint that it knows by the config alone", async () => {
+    for (const provider of [azure, openai]) {
+      provider.answer(json(200, { data: [{ b64_json: "iVBORw==" }] }));
+      provider.clearCalls();
+    }
+    await using node = await serving(SECRETS, `${CONFIG}${NATIVE}`);
+    const { path = "" } =
+      (parse(NATIVE) as { native_endpoints: { path: string }[] }).native_endpoints[0] ?? {};
+    const answer = await fetch(`http://${addressOf(node, "http")}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${SECRETS.TEAM_A_KEY}` },
+      body: '{ "prompt":"a cat","model":"chat" }',
+    });
+    expect(await answer.json()).toEqual({ data: [{ b64_json: "iVBORw==" }] });
+    const calls = [...azure.calls, ...openai.calls];
+    expect(calls.map(({ body }) => body.toString())).toEqual(['{ "prompt":"a cat","model":"gpt-5" }']);
+    expect(calls[0]?.path).toMatch(/\/images\/generations(?:\?|$)/u);
   });
 
   it("serves as four processes on NATS", async () => {

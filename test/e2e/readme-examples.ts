@@ -12,6 +12,7 @@ export const CONFIG: string = readme.take("Configure it", "yaml");
 export const VALIDATE_AND_SERVE: string = readme.take("Configure it", "sh");
 export const PRICE: string = readme.take("Configure it", "yaml");
 export const POLICY: string = readme.take("Configure it", "yaml");
+export const NATIVE: string = readme.take("Configure it", "yaml");
 export const EXPLAIN: string = readme.take("Configure it", "sh");
 export const REPLAY: string = readme.take("Configure it", "sh");
 export const TYPESCRIPT: string = readme.take("Use it from the OpenAI SDK", "ts");

@@ -11,6 +11,8 @@ export interface NativePlan {
   readonly watch: (type: string | undefined) => AnswerWatch;
 }
 
+const JSON_TYPE = /[/+]json\b/iu;
+
 /**
  * Plans a call of a native endpoint (P1): its bytes as they came but for the `model` that they name. A body that names none, or can't be
  * read, goes as it is, with the content type that its caller gave it.
@@ -34,14 +36,14 @@ export function planNative(
     stream: facts.stream,
     body,
   });
-  const headers = withContentType(request.headers, input.callerHeaders);
+  const given = valueOf(input.callerHeaders, "content-type");
+  // What could be read is JSON, as families say, whatever a caller calls it that says none of JSON's names.
+  const isKept = given !== undefined && (fault !== undefined || JSON_TYPE.test(given));
+  const headers = isKept ? withContentType(request.headers, given) : request.headers;
   return { request: { ...request, headers }, watch: (type) => new AnswerWatch(type) };
 }
 
-/** Families say JSON, which is what all other endpoints take. */
-function withContentType(headers: readonly string[], callerHeaders: readonly string[]): readonly string[] {
-  const given = valueOf(callerHeaders, "content-type");
-  if (given === undefined) return headers;
+function withContentType(headers: readonly string[], given: string): readonly string[] {
   return headers.map((text, place) =>
     place % 2 === 1 && headers[place - 1] === "content-type" ? given : text,
   );

@@ -23,8 +23,8 @@ function planOf(body: string | Uint8Array, callerHeaders: readonly string[] = []
 
 const sent = (body: string | Uint8Array): string => textOf(joined(planOf(body).request.body));
 
-function typeSent(callerHeaders: readonly string[]): string[] {
-  const { headers } = planOf("{}", callerHeaders).request;
+function typeSent(callerHeaders: readonly string[], body = "{}"): string[] {
+  const { headers } = planOf(body, callerHeaders).request;
   return headers.filter((_, place) => headers[place - 1] === "content-type");
 }
 
@@ -69,9 +69,10 @@ describe("requests of native endpoints", () => {
     expect(request.headers.join(" ")).toMatch(/x-a 1/u);
     expect(request.headers.join(" ")).not.toMatch(/ck/u);
     expect(request.headers).toContain("Bearer sk");
-    expect(typeSent(["Content-Type", "multipart/form-data; boundary=b"])).toEqual([
-      "multipart/form-data; boundary=b",
-    ]);
+    const form = ["Content-Type", "multipart/form-data; boundary=b"];
+    expect(typeSent(form, "--b--")).toEqual([form[1]]);
+    expect(typeSent(["content-type", "application/x+json; v=1"])).toEqual(["application/x+json; v=1"]);
+    expect(typeSent(["content-type", "text/plain"])).toEqual(["application/json"]);
     expect(typeSent([])).toEqual(["application/json"]);
   });
 

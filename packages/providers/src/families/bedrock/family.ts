@@ -15,11 +15,12 @@ export const family: Family = {
   buildRequest(input) {
     const { headers, signing } = awsAuth(input.secret, input.account, "bedrock");
     const accept = input.stream === true ? EVENT_STREAM_TYPE : "application/json";
+    const own = input.endpoint === "native" ? headers : ["accept", accept, ...headers];
     const passed = withoutAwsHeaders(callerHeadersOf(input));
     return {
       method: "POST",
       ...addressOf(input),
-      headers: requestHeaders(passed, ["accept", accept, ...headers]),
+      headers: requestHeaders(passed, own),
       body: input.body,
       signing,
     };
