@@ -35,7 +35,8 @@ export {
   readRequestFacts,
 } from "./request/facts.ts";
 export { factsOfNative, type NativeCall } from "./request/native-facts.ts";
-export { originOf, readOrigins } from "./request/origin-marks.ts";
+export { originOf } from "./request/origin-mark.ts";
+export { readOrigins } from "./request/origin-marks.ts";
 export type { BodyRewrite } from "./request/rewrite.ts";
 export { readSessionKey } from "./request/session.ts";
 export { factsOfStored } from "./request/stored-facts.ts";

@@ -1,26 +1,31 @@
-import { hashKey } from "@switchyard/core";
 import { openSeal } from "../dialects/responses/thinking-seal.ts";
+import { skipString } from "../json/skip.ts";
 import { type Edit, splice } from "../json/splice.ts";
-import { decodeUtf8, encodeUtf8 } from "../json/text.ts";
+import { decodeUtf8, encodeUtf8, rangeEquals } from "../json/text.ts";
 import { KeyFinder } from "./find-key.ts";
+import { markOf, originAt } from "./origin-mark.ts";
 import { enclosingItem, itemType, removeItems } from "./remove-items.ts";
 
-const ENCRYPTED = new KeyFinder("encrypted_content");
-const PREFIX = "sy1.";
-/** `sy1.<account>.` and its longest form. */
-const MARK = /^sy1\.([0-9a-z]{1,7})\./u;
-const LONGEST_MARK = 12;
+/**
+ * BH-31: what a provider encrypts or signs, only the account that made it can read or check. Where several accounts may serve, it goes to
+ * the caller with a mark of its account in front; the caller gives it back, so the origin is known on every replica and after restarts,
+ * and nothing is kept.
+ */
+const FINDERS = {
+  encrypted_content: new KeyFinder("encrypted_content"),
+  signature: new KeyFinder("signature"),
+  thought_signature: new KeyFinder("thought_signature"),
+} as const;
+
+/** Keys whose values are marked. */
+export type MarkedKey = keyof typeof FINDERS;
+
+const ENCRYPTED = FINDERS.encrypted_content;
+/** Google's documented word for a signature that is not there (BH-26). */
+const NO_SIGNATURE = encodeUtf8("skip_thought_signature_validator");
 const LONGEST_SEAL = 40;
 const QUOTE = 0x22;
 const NOTHING: readonly string[] = [];
-
-/**
- * BH-31: what a provider encrypts, only the account that made it can read. Where several accounts may serve, it goes to the caller with a
- * mark of its account in front; the caller gives it back, so the origin is known on every replica and after restarts, and nothing is kept.
- */
-export function originOf(provider: string): string {
-  return hashKey(provider).toString(36);
-}
 
 /** Origins that a request's encrypted contents are marked with, in order, each once. */
 export function readOrigins(body: Uint8Array): readonly string[] {
@@ -57,14 +62,50 @@ export function ownContents(body: Uint8Array, own: string, strangers: boolean): 
   return { body: withoutMarks(kept), isElsewhere };
 }
 
-/** An answer, or whole events of its stream, with every encrypted content marked. */
-export function marked(bytes: Uint8Array, origin: string): Uint8Array {
+/** An answer, or whole events of its stream, with every value of the key marked. */
+export function marked(bytes: Uint8Array, origin: string, key: MarkedKey): Uint8Array {
+  const finder = FINDERS[key];
   let edits: Edit[] | undefined;
-  for (let at = ENCRYPTED.next(bytes, 0); at >= 0; at = ENCRYPTED.next(bytes, at)) {
+  for (let at = finder.next(bytes, 0); at >= 0; at = finder.next(bytes, at)) {
     if (isEmpty(bytes, at)) continue;
-    (edits ??= []).push({ start: at + 1, end: at + 1, replacement: encodeUtf8(`${PREFIX}${origin}.`) });
+    (edits ??= []).push({ start: at + 1, end: at + 1, replacement: encodeUtf8(markOf(origin)) });
   }
   return edits === undefined ? bytes : splice(bytes, edits);
+}
+
+/**
+ * Chat: Google's signatures of calls as this account made them, and Google's word for none where another signed. `strangers`: whether one
+ * without a mark may be another account's.
+ */
+export function ownThoughtSignatures(body: Uint8Array, own: string, strangers: boolean): Uint8Array {
+  const finder = FINDERS.thought_signature;
+  const edits: Edit[] = [];
+  for (let at = finder.next(body, 0); at >= 0; at = finder.next(body, at)) {
+    const origin = originAt(body, at);
+    const start = at + 1;
+    if (origin === own) {
+      edits.push({ start, end: start + markOf(own).length, replacement: new Uint8Array(0) });
+    } else if (origin !== undefined || (strangers && !isEmpty(body, at))) {
+      edits.push({ start, end: skipString(body, start, body.length) - 1, replacement: NO_SIGNATURE });
+    }
+  }
+  return edits.length === 0 ? body : splice(body, edits);
+}
+
+/** Messages: signatures without the account's own mark, as it made them. Each piece that a stream divided one into has a mark. */
+export function withoutSignatureMarks(body: Uint8Array, own: string): Uint8Array {
+  const finder = FINDERS.signature;
+  const mark = encodeUtf8(markOf(own));
+  const edits: Edit[] = [];
+  for (let at = finder.next(body, 0); at >= 0; at = finder.next(body, at)) {
+    if (originAt(body, at) !== own) continue;
+    const end = skipString(body, at + 1, body.length);
+    for (let start = at + 1; start + mark.length < end; start++) {
+      if (!rangeEquals(body, start, start + mark.length, mark)) continue;
+      edits.push({ start, end: start + mark.length, replacement: new Uint8Array(0) });
+    }
+  }
+  return edits.length === 0 ? body : splice(body, edits);
 }
 
 function withoutMarks(bytes: Uint8Array): Uint8Array {
@@ -72,17 +113,10 @@ function withoutMarks(bytes: Uint8Array): Uint8Array {
   for (let at = ENCRYPTED.next(bytes, 0); at >= 0; at = ENCRYPTED.next(bytes, at)) {
     const origin = originAt(bytes, at);
     if (origin === undefined) continue;
-    const end = at + 1 + PREFIX.length + origin.length + 1;
+    const end = at + 1 + markOf(origin).length;
     edits.push({ start: at + 1, end, replacement: new Uint8Array(0) });
   }
   return edits.length === 0 ? bytes : splice(bytes, edits);
-}
-
-/** The mark of the string whose quote is at `at`. Base64 holds no dot, so no content looks marked by chance. */
-function originAt(bytes: Uint8Array, at: number): string | undefined {
-  const start = at + 1;
-  const text = decodeUtf8(bytes, start, Math.min(bytes.length, start + LONGEST_MARK + 1));
-  return MARK.exec(text)?.[1];
 }
 
 /** Another vendor's thinking, which went to the caller through a translation. */

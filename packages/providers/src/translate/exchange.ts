@@ -8,6 +8,7 @@ import { convertEmbeddings } from "../dialects/openai/embedding-format.ts";
 import { readResponsesAnswer } from "../dialects/responses/answer.ts";
 import { ResponsesStreamReader } from "../dialects/responses/responses-stream.ts";
 import type { TokenUsage } from "../dialects/usage.ts";
+import { isClaude } from "../families/capabilities.ts";
 import { betasOf } from "../families/request-headers.ts";
 import { type Family, FamilyError, type ProviderAccount, type ProviderRequest } from "../families/family.ts";
 import { type JsonObject, parseJson, printJson, type Json } from "../json/lossless.ts";
@@ -16,12 +17,13 @@ import { encodeUtf8 } from "../json/text.ts";
 import type { AnswerEvent } from "../neutral/events.ts";
 import { type BodyFacts, readRequestFacts } from "../request/facts.ts";
 import { rewriteBody } from "../request/rewrite.ts";
-import { marked, ownContents } from "../request/origin-marks.ts";
-import { withoutUnsignedThinking } from "../request/unsigned-thinking.ts";
+import { marked, type MarkedKey, ownContents, ownThoughtSignatures } from "../request/origin-marks.ts";
+import { withoutForeignThinking } from "../request/foreign-thinking.ts";
 import { type AnswerContext, AnswerFault, type CallerFormat, type ProviderFormat } from "./format.ts";
 import { CALLER_FORMATS, PROVIDER_FORMATS, SSE_TYPE } from "./formats.ts";
 import { ElsewhereFault } from "./fault.ts";
 import { MarkedStreamReader } from "./marked-reader.ts";
+import { markSignatures, type Origin, withOwnSignatures } from "./own-signatures.ts";
 import { TranslatedStreamReader } from "./stream-reader.ts";
 
 /** One attempt, in the caller's words. */
@@ -44,7 +46,7 @@ export interface ExchangeInput {
   /** Unix time, ms. */
   readonly now: number;
   /** The account's mark (see `originOf`), and whether other accounts may serve the caller's later requests (BH-31). Absent: no marks. */
-  readonly origin?: { readonly own: string; readonly shared: boolean } | undefined;
+  readonly origin?: Origin | undefined;
 }
 
 /** What a success that does not stream turned out to be. `body` is the caller's. */
@@ -109,20 +111,46 @@ function passThrough(input: ExchangeInput): ExchangePlan {
   };
 }
 
-function markedAnswer(answer: ReadAnswer, { facts, origin }: ExchangeInput): ReadAnswer {
-  if (answer.kind !== "usable" || origin?.shared !== true || !mayHoldEncrypted(facts)) return answer;
-  return { ...answer, body: marked(answer.body, origin.own) };
+function markedAnswer(answer: ReadAnswer, input: ExchangeInput): ReadAnswer {
+  const { origin } = input;
+  if (answer.kind !== "usable" || origin?.shared !== true) return answer;
+  const body = markedKeys(input).reduce((bytes, key) => marked(bytes, origin.own, key), answer.body);
+  return { ...answer, body };
 }
 
-function mayHoldEncrypted({ endpoint }: BodyFacts): boolean {
-  return endpoint === "responses" || endpoint === "chat";
+/** What of an answer that passes through only the account that made it can read or check (BH-31). Claude's signatures are good everywhere. */
+function markedKeys(input: ExchangeInput): readonly MarkedKey[] {
+  switch (input.facts.endpoint) {
+    case "responses":
+      return ["encrypted_content"];
+    case "chat":
+      return input.family.name === "gemini"
+        ? ["encrypted_content", "thought_signature"]
+        : ["encrypted_content"];
+    case "messages":
+      return servesClaude(input) ? [] : ["signature"];
+    default:
+      return [];
+  }
 }
 
-function openOwnStream({ facts, origin }: ExchangeInput, stripUsage: boolean): StreamReader {
-  if (facts.endpoint === "messages") return new MessagesStreamReader();
-  const reader =
-    facts.endpoint === "responses" ? new ResponsesStreamReader() : createChatStreamReader({ stripUsage });
-  return origin?.shared === true ? new MarkedStreamReader(reader, origin.own) : reader;
+/** Whether who speaks messages is Claude. Servers of other models speak it too, some with signatures of their own. */
+function servesClaude({ family, model }: ExchangeInput): boolean {
+  const isOthers = family.name === "openai_compatible" || family.name === "openrouter";
+  return !isOthers || isClaude(model);
+}
+
+function openOwnStream(input: ExchangeInput, stripUsage: boolean): StreamReader {
+  const reader = openPassingStream(input.facts.endpoint, stripUsage);
+  const keys = input.origin?.shared === true ? markedKeys(input) : [];
+  return input.origin === undefined || keys.length === 0
+    ? reader
+    : new MarkedStreamReader(reader, input.origin.own, keys);
+}
+
+function openPassingStream(endpoint: BodyFacts["endpoint"], stripUsage: boolean): StreamReader {
+  if (endpoint === "messages") return new MessagesStreamReader();
+  return endpoint === "responses" ? new ResponsesStreamReader() : createChatStreamReader({ stripUsage });
 }
 
 /** P1, but for thinking that would brick a conversation whose earlier turns another vendor or account served. */
@@ -134,14 +162,30 @@ function ownBody(input: ExchangeInput, askUsage: boolean): Pieces {
   return read.ok ? rewriteBody(clean, read.facts, { model, askUsage }) : body;
 }
 
-function cleanBody({ facts, body, origin }: ExchangeInput): Uint8Array {
-  if (facts.endpoint === "messages" || facts.endpoint === "count_tokens") {
-    return withoutUnsignedThinking(body, facts.layout.messages);
+function cleanBody(input: ExchangeInput): Uint8Array {
+  const { facts, body, origin } = input;
+  switch (facts.endpoint) {
+    case "messages":
+    case "count_tokens": {
+      const reader = { isClaude: servesClaude(input), own: origin?.own };
+      return withoutForeignThinking(body, facts.layout.messages, reader);
+    }
+    case "responses":
+    case "chat":
+      return origin === undefined ? body : withOwnContents(input, origin);
+    default:
+      return body;
   }
-  if (origin === undefined || !facts.encrypted || !mayHoldEncrypted(facts)) return body;
-  const own = ownContents(body, origin.own, origin.shared);
-  if (own.isElsewhere) throw new ElsewhereFault();
-  return own.body;
+}
+
+function withOwnContents({ facts, body, family }: ExchangeInput, { own, shared }: Origin): Uint8Array {
+  const isGoogles = facts.endpoint === "chat" && family.name === "gemini";
+  // Elsewhere too they may stand in the history, where Google served before.
+  const signed = isGoogles || shared ? ownThoughtSignatures(body, own, isGoogles && shared) : body;
+  if (!facts.encrypted) return signed;
+  const contents = ownContents(signed, own, shared);
+  if (contents.isElsewhere) throw new ElsewhereFault();
+  return contents.body;
 }
 
 function readOwnAnswer(facts: BodyFacts, body: Uint8Array): ReadAnswer {
@@ -175,7 +219,7 @@ function translated(
   const { facts, model, family } = input;
   // The facts were read from a valid document.
   const asked = parseJson(input.body) as JsonObject;
-  const neutral = caller.readRequest(asked);
+  const neutral = withOwnSignatures(caller.readRequest(asked), input.origin);
   const betas = betasOf(input.callerHeaders);
   const body = provider.writeRequest(neutral, { family: family.name, model, betas });
   const request = family.buildRequest({
@@ -197,8 +241,8 @@ function translated(
     request,
     translated: true,
     streamType: provider.streamType,
-    openStream: () => new TranslatedStreamReader(provider, caller.openStream(context), context),
-    readAnswer: (answer) => readTranslated(answer, provider, caller, context),
+    openStream: () => new TranslatedStreamReader(provider, caller.openStream(context), context, input.origin),
+    readAnswer: (answer) => readTranslated(answer, provider, caller, context, input.origin),
   };
 }
 
@@ -207,12 +251,14 @@ function readTranslated(
   provider: ProviderFormat,
   caller: CallerFormat,
   context: AnswerContext,
+  origin: Origin | undefined,
 ): ReadAnswer {
   const reading = provider.readAnswer(answer);
   if (reading.kind !== "usable") return reading;
   const events: AnswerEvent[] = [];
   try {
-    provider.decodeAnswer(parseJson(answer) as Json, (event) => events.push(event), context);
+    const emit = markSignatures((event) => events.push(event), origin);
+    provider.decodeAnswer(parseJson(answer) as Json, emit, context);
     return { ...reading, body: encodeUtf8(printJson(caller.encodeAnswer(events, context))) };
   } catch (error) {
     if (error instanceof AnswerFault) return { kind: "invalid", reason: error.message };

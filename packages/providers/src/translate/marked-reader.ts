@@ -1,15 +1,17 @@
 import type { StreamReader, StreamVerdict } from "../dialects/dialect.ts";
 import type { TokenUsage } from "../dialects/usage.ts";
-import { marked } from "../request/origin-marks.ts";
+import { marked, type MarkedKey } from "../request/origin-marks.ts";
 
-/** A stream that passes through, with a mark on what only its account can read (BH-31). */
+/** A stream that passes through, with a mark on what only its account can read or check (BH-31). */
 export class MarkedStreamReader implements StreamReader {
   readonly #reader: StreamReader;
   readonly #origin: string;
+  readonly #keys: readonly MarkedKey[];
 
-  constructor(reader: StreamReader, origin: string) {
+  constructor(reader: StreamReader, origin: string, keys: readonly MarkedKey[]) {
     this.#reader = reader;
     this.#origin = origin;
+    this.#keys = keys;
   }
 
   get committed(): boolean {
@@ -64,7 +66,7 @@ export class MarkedStreamReader implements StreamReader {
   /** What goes on is whole events, so no key and no value is divided. */
   #mark(out: Uint8Array[], from: number): void {
     for (let place = from; place < out.length; place++) {
-      out[place] = marked(out[place] as Uint8Array, this.#origin);
+      for (const key of this.#keys) out[place] = marked(out[place] as Uint8Array, this.#origin, key);
     }
   }
 }

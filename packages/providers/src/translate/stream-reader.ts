@@ -2,6 +2,7 @@ import type { StreamReader, StreamVerdict } from "../dialects/dialect.ts";
 import type { TokenUsage } from "../dialects/usage.ts";
 import { encodeUtf8 } from "../json/text.ts";
 import { type AnswerEvent, commits } from "../neutral/events.ts";
+import { markSignatures, type Origin } from "./own-signatures.ts";
 import type { AnswerContext, ProviderFormat, StreamDecoder, StreamEncoder } from "./format.ts";
 
 /** Follows a provider's stream and tells it in the caller's dialect, event by event (P4). Judged as one that passes through (E6). */
@@ -16,9 +17,10 @@ export class TranslatedStreamReader implements StreamReader {
   readonly #encoder: StreamEncoder;
   #text = "";
 
-  constructor(from: ProviderFormat, encoder: StreamEncoder, context: AnswerContext) {
+  constructor(from: ProviderFormat, encoder: StreamEncoder, context: AnswerContext, origin?: Origin) {
     this.#encoder = encoder;
-    this.#decoder = from.openStream((event) => this.#take(event), context);
+    const emit = markSignatures((event) => this.#take(event), origin);
+    this.#decoder = from.openStream(emit, context);
   }
 
   get terminal(): boolean {

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ElsewhereFault } from "../../src/translate/fault.ts";
-import { marked, originOf, ownContents, readOrigins } from "../../src/request/origin-marks.ts";
+import { originOf } from "../../src/request/origin-mark.ts";
+import { marked, ownContents, readOrigins } from "../../src/request/origin-marks.ts";
 import { bytesOf, cutAt, cuts, textOf } from "../support/bytes.ts";
 import { planOf, runStream, sent } from "../support/exchange.ts";
 
@@ -44,7 +45,7 @@ describe("BH-31 marks of origin", () => {
           },
         );
         const passed = runStream(plan, cutAt(answer, places)).text;
-        expect(passed).toBe(textOf(marked(answer, A)));
+        expect(passed).toBe(textOf(marked(answer, A, "encrypted_content")));
         const item2 = (JSON.parse(passed.slice(passed.indexOf("{"))) as { item: object }).item;
         expect(seenBy(A, [item2])).toEqual([JSON.parse(item)]);
       }),
