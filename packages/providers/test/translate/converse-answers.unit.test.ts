@@ -149,6 +149,26 @@ describe("answers", () => {
     expect(JSON.stringify(answered(plan, body))).toContain('{\\"id\\":9007199254740993}');
   });
 
+  it("P2: how it was served, and what a guardrail found, goes on", () => {
+    const beside = {
+      trace: { guardrail: { actionReason: "none" } },
+      performanceConfig: { latency: "standard" },
+      serviceTier: { type: "priority" },
+    };
+    const output = { message: { content: [{ text: "x" }] } };
+    expect(answered(plan, { output, stopReason: "end_turn", ...beside })["choices"]).toMatchObject([
+      {
+        message: {
+          provider_specific: [
+            { type: "trace", trace: beside.trace },
+            { type: "performanceConfig", performanceConfig: beside.performanceConfig },
+            { type: "serviceTier", serviceTier: beside.serviceTier },
+          ],
+        },
+      },
+    ]);
+  });
+
   it("BH-07: what is no answer is told from errors", () => {
     const kind = (body: object): string =>
       plan.readAnswer(new TextEncoder().encode(JSON.stringify(body))).kind;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readMessagesAnswer } from "../../src/dialects/anthropic/answer.ts";
 import { MessagesStreamReader } from "../../src/dialects/anthropic/messages-stream.ts";
 import { bytesOf } from "../support/bytes.ts";
-import { answered, planOf } from "../support/exchange.ts";
+import { answered, planOf, runStream } from "../support/exchange.ts";
 
 const CHAT = { model: "g", messages: [{ role: "user", content: "hi" }] };
 const RESPONSES = { model: "g", input: "hi" };
@@ -60,6 +60,30 @@ describe("usage of a compaction", () => {
     expect(
       answered(planOf("responses", "anthropic", RESPONSES), { ...MESSAGE, usage })["usage"],
     ).toMatchObject({ input_tokens: 64_720, output_tokens: 530, total_tokens: 65_250 });
+  });
+});
+
+describe("usage in a stream of chat", () => {
+  const pieces = [
+    AE("message_start", {
+      message: { ...MESSAGE, content: [], usage: { input_tokens: 3, output_tokens: 1 } },
+    }),
+    AE("message_delta", { delta: { stop_reason: "end_turn" }, usage: { output_tokens: 4 } }),
+    AE("message_stop"),
+  ];
+
+  it.each([
+    [{ include_usage: true }, true],
+    [{ include_usage: false }, false],
+    [undefined, false],
+  ])("P4: is told to who asks for it: %j", (stream_options, isTold) => {
+    const { text, usage } = runStream(
+      planOf("chat", "anthropic", { ...CHAT, stream: true, stream_options }),
+      pieces,
+    );
+    expect(usage).toMatchObject({ input: 3, output: 4 });
+    expect(text.includes('"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4')).toBe(isTold);
+    expect(text.includes("usage")).toBe(isTold);
   });
 });
 

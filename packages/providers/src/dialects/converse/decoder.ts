@@ -193,8 +193,7 @@ export class AnswerHandler {
   #takeMetadata(data: JsonObject): void {
     const usage = converseUsage(data["usage"]);
     if (usage !== undefined) this.#emit({ type: "usage", usage });
-    // What a guardrail found, where the caller asked for it.
-    if (isJsonObject(data["trace"])) this.#other({ type: "trace", trace: data["trace"] });
+    for (const key of BESIDE) if (isJsonObject(data[key])) this.#other({ type: key, [key]: data[key] });
     if (this.#stopped) this.#end();
   }
 
@@ -220,6 +219,9 @@ export class AnswerHandler {
     this.#emit({ type: "other", choice: 0, value });
   }
 }
+
+/** What a guardrail found, where the caller asked for it, and how the answer was served, which may be otherwise than asked for. */
+const BESIDE = ["trace", "performanceConfig", "serviceTier"] as const;
 
 /** Run by the provider, so not for the caller to make. */
 function isServerTool(toolUse: JsonObject): boolean {
