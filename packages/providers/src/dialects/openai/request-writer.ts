@@ -28,6 +28,8 @@ const MEDIUM_BUDGET = 16_384;
 const WANTS_THINKING = /^(?:deepseek-(?:chat|reasoner|v\d)|kimi-)/u;
 /** The least that they take for the thinking of an answer that came without, or from another vendor. */
 const NO_THINKING = " ";
+/** Models that think unless they are told not to, by their vendors' names and in their vendors' word; others know none for it. */
+const CAN_BE_QUIET = /^(?:deepseek-v\d|kimi-k(?:2\.[5-9]|[3-9])|glm-(?:4\.[5-9]|[5-9]))/u;
 
 /** Writes a chat completion's body. Cache breakpoints are left out: these APIs cache by themselves. */
 export function writeChatRequest(request: NeutralRequest, target: Target): Json {
@@ -58,6 +60,10 @@ export function writeChatRequest(request: NeutralRequest, target: Target): Json 
     parallel_tool_calls: hasTools ? request.parallelTools : undefined,
     response_format: writeFormat(request),
     reasoning_effort: writeEffort(request),
+    thinking:
+      request.reasoning?.off === true && !isOpenAi && CAN_BE_QUIET.test(target.model)
+        ? { type: "disabled" }
+        : undefined,
     user: request.user?.slice(0, USER_LIMIT),
     service_tier: request.serviceTier === "standard" && isOpenAi ? "default" : undefined,
     stream: request.stream || undefined,

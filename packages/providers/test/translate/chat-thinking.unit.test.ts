@@ -58,3 +58,18 @@ describe("P2: thinking that nobody signed, in the history", () => {
     expect((sent(plan).json["messages"] as unknown[])[1]).toMatchObject({ reasoning_content: "Call f." });
   });
 });
+
+it.each([
+  ["deepseek-v4-pro", { type: "disabled" }],
+  ["kimi-k2.6", { type: "disabled" }],
+  ["glm-4.7", { type: "disabled" }],
+  ["kimi-k2-thinking", undefined],
+  ["llama-3.3-70b", undefined],
+])("P2: no thinking is said to %s in its vendor's word, where there is one", (model, thinking) => {
+  const ask = { model: "g", max_tokens: 9, messages: [{ role: "user", content: "hi" }] };
+  const off = { ...ask, thinking: { type: "disabled" } };
+  const sentTo = (body: object): unknown =>
+    sent(planOf("messages", "openai_compatible", body, { model })).json["thinking"];
+  expect(sentTo(off)).toStrictEqual(thinking);
+  expect(sentTo(ask)).toBeUndefined();
+});
