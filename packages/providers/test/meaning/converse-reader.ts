@@ -21,7 +21,7 @@ export function readConverse(body: string): Meaning {
 export function readConverseStream(body: Uint8Array): Meaning {
   const blocks: Record<string, unknown>[] = [];
   const rest: Record<string, unknown> = {};
-  for (const { type, payload } of frames(body)) {
+  for (const { type, payload } of converseFrames(body)) {
     const index = count(payload["contentBlockIndex"]);
     if (type === "contentBlockStart") blocks[index] = { ...fields(payload["start"]) };
     else if (type === "contentBlockDelta") addDelta((blocks[index] ??= {}), fields(payload["delta"]));
@@ -101,7 +101,7 @@ function readUsage(value: unknown): Usage | undefined {
 }
 
 /** Frames of `application/vnd.amazon.eventstream`: total length, length of headers, checksum, headers, payload, checksum. */
-function frames(bytes: Uint8Array): { readonly type: string; readonly payload: Fields }[] {
+export function converseFrames(bytes: Uint8Array): { readonly type: string; readonly payload: Fields }[] {
   const found: { type: string; payload: Fields }[] = [];
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const words = new TextDecoder();

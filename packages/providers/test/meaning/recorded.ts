@@ -9,7 +9,8 @@ import type { Meaning } from "./meaning.ts";
 import { readMessage, readMessageStream } from "./messages-reader.ts";
 import { readResponse, readResponseStream } from "./responses-reader.ts";
 
-const GOLDEN = fileURLToPath(new URL("../../../../test/fixtures/golden/", import.meta.url));
+/** Where the golden files are. */
+export const GOLDEN = fileURLToPath(new URL("../../../../test/fixtures/golden/", import.meta.url));
 
 /** A provider's answer and what a caller of one dialect gets for it. */
 export interface Pair {
@@ -24,7 +25,8 @@ export interface Pair {
   readonly verdict: string | undefined;
 }
 
-const FAMILIES = [
+/** Whose recordings are translated. */
+export const FAMILIES = [
   "anthropic",
   "azure-openai",
   "bedrock",

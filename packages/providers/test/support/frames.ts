@@ -30,7 +30,7 @@ export function frame(headers: Readonly<Record<string, string>>, payload: object
 }
 
 /** An event of `converse-stream`. */
-export function converseEvent(type: string, payload: object): Uint8Array {
+export function converseEvent(type: string, payload: object | string): Uint8Array {
   return frame({ ":event-type": type, ":message-type": "event" }, payload);
 }
 
