@@ -25,6 +25,8 @@ providers:
 groups:
   - name: g
     deployments: [{ provider: a, model: m }, { provider: b, model: m }, { provider: c, model: m }]
+native_endpoints:
+  - { path: /v1/systemone, provider_families: [openai_compatible] }
 `;
 
 /** What the test asks for. */
