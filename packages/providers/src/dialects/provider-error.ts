@@ -5,8 +5,9 @@ import { KeyTable } from "../json/key-table.ts";
 import { KeySlots, scanDocument, scanObject } from "../json/scan.ts";
 import { decodeUtf8 } from "../json/text.ts";
 
-/** Most of a provider's words that go on when its body had to be mapped, in characters. */
-const MESSAGE_LIMIT = 1000;
+/** Most of a provider's words that go on when its body had to be mapped, in characters: those of a message, and those of a page (BH-33). */
+const MESSAGE_LIMIT = 8192;
+const PAGE_LIMIT = 1000;
 /** More than any error body; what lies beyond is not read. */
 const BODY_LIMIT = 65_536;
 
@@ -39,8 +40,10 @@ export function readProviderError(
   const codes = headers.filter((_, at) => at % 2 === 1 && HEADER_CODES.includes(headers[at - 1] as string));
   const facts = readErrorFacts(status, text, codes);
   const message = facts.message.trim();
+  const isMessage = /^\s*[[{]/u.test(text) && !message.startsWith("<");
   return {
-    message: message === "" ? reasonOfStatus(status) : message.slice(0, MESSAGE_LIMIT),
+    message:
+      message === "" ? reasonOfStatus(status) : message.slice(0, isMessage ? MESSAGE_LIMIT : PAGE_LIMIT),
     type: facts.type,
     code: facts.code ?? null,
     param: facts.param ?? null,

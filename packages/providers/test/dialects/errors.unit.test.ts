@@ -152,6 +152,16 @@ describe("a provider's errors (P5, BH-33)", () => {
     });
   });
 
+  it("P5: a long message is kept, an endless one is not", () => {
+    const told = (message: string): string => {
+      const body = bytesOf(JSON.stringify({ error: { message, type: "invalid_request_error" } }));
+      return (JSON.parse(textOf(anthropic.providerErrorBody(400, body, "r"))) as Body).error.message;
+    };
+    expect(told(`${"field x is wrong; ".repeat(200)}that is all`)).toContain("that is all");
+    expect(told("x".repeat(20_000))).toHaveLength(8192);
+    expect(told(`<html>${"x".repeat(5000)}`)).toHaveLength(1000);
+  });
+
   it("HTML is cut to at most 1 KiB", () => {
     const { error } = openAiBody(502, `<html><body>502 Bad Gateway${"x".repeat(5000)}</body></html>`);
     expect(error.message).toContain("502 Bad Gateway");
