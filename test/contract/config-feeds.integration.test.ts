@@ -6,7 +6,7 @@ import { BUCKETS, createStoreFeed, FeedState } from "@switchyard/cluster";
 import type { AppliedConfig, ConfigFeed } from "@switchyard/cluster";
 import { loadConfigFile } from "@switchyard/config";
 import type { Config } from "@switchyard/proto/config/v1/config";
-import { FileFeed } from "@switchyard/standalone";
+import { FacadeFeed, FileFeed } from "@switchyard/standalone";
 import { SILENT } from "@switchyard/telemetry";
 import { eventually, within } from "@switchyard/testkit";
 import { afterEach, describe, expect, it } from "vitest";
@@ -79,6 +79,14 @@ const FEEDS: readonly { readonly name: string; readonly open: Open; readonly emp
     name: "the store's, at one who reads",
     empty: (owner) => storeFeed(owner, undefined, true),
     open: (owner) => storeFeed(owner, 1, true),
+  },
+  {
+    name: "the store's, at a facade alone",
+    open: async (owner) => {
+      const { feed, change } = await storeFeed(owner, 1, true);
+      await feed.ready(5_000);
+      return { feed: new FacadeFeed(feed, await configOf(9, owner)), change };
+    },
   },
   {
     name: "the file's",
