@@ -5,7 +5,7 @@ import type { JsonNumber } from "./request.ts";
 /** Why the model stopped. */
 export type FinishReason = "stop" | "stop_sequence" | "length" | "tool_calls" | "refusal" | "pause";
 
-/** Whose thinking it is, in OpenRouter's words: what is signed goes back to that vendor alone. Absent: nobody signs it. */
+/** Whose thinking it is, in OpenRouter's words: what is signed goes back to that vendor alone. */
 export type ThinkingFormat = "anthropic-claude-v1" | "google-gemini-v1";
 
 /** A place in one of the request's documents, which are counted from 0. */
@@ -46,12 +46,7 @@ export type AnswerEvent =
     }
   /** What follows is no longer of the same block of text, and not what its citations are about. */
   | { readonly type: "text_end"; readonly choice: number }
-  | {
-      readonly type: "thinking";
-      readonly choice: number;
-      readonly text: string;
-      readonly format?: ThinkingFormat;
-    }
+  | { readonly type: "thinking"; readonly choice: number; readonly text: string }
   /** Signs, and thereby ends, the thinking before it. */
   | {
       readonly type: "signature";

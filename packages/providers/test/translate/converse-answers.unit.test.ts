@@ -169,6 +169,19 @@ describe("answers", () => {
     ]);
   });
 
+  it("P2: thinking that nobody signed is nobody's to take back", () => {
+    const content = [{ reasoningContent: { reasoningText: { text: "hm" } } }, { text: "x" }];
+    const [choice] = answered(plan, { output: { message: { content } }, stopReason: "end_turn" })[
+      "choices"
+    ] as { message: object }[];
+    expect(choice?.message).toStrictEqual({
+      role: "assistant",
+      content: "x",
+      refusal: null,
+      reasoning_content: "hm",
+    });
+  });
+
   it("BH-07: what is no answer is told from errors", () => {
     const kind = (body: object): string =>
       plan.readAnswer(new TextEncoder().encode(JSON.stringify(body))).kind;

@@ -237,7 +237,7 @@ class MessageHandler implements SseHandler {
   }
 
   #think(text: string | undefined): void {
-    if (text) this.#emit({ type: "thinking", choice: 0, text, format: FORMAT });
+    if (text) this.#emit({ type: "thinking", choice: 0, text });
   }
 
   #sign(signature: string | undefined): void {

@@ -164,7 +164,7 @@ export class AnswerHandler {
     const text = textOf(said["text"]);
     const signature = textOf(said["signature"]);
     const redacted = textOf(content["redactedContent"]);
-    if (text) this.#emit({ type: "thinking", choice: 0, text, format: FORMAT });
+    if (text) this.#emit({ type: "thinking", choice: 0, text });
     if (signature) this.#emit({ type: "signature", choice: 0, signature, format: FORMAT });
     if (redacted) this.#emit({ type: "redacted", choice: 0, data: redacted, format: FORMAT });
   }

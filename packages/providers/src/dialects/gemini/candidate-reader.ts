@@ -117,7 +117,7 @@ export class CandidateReader {
     }
     const text = part["text"];
     if (part["thought"] === true && typeof text === "string") {
-      if (text !== "") this.#emit({ type: "thinking", choice, text, format: FORMAT });
+      if (text !== "") this.#emit({ type: "thinking", choice, text });
       this.#sign(signature);
       return false;
     }

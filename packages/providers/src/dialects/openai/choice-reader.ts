@@ -118,7 +118,7 @@ export class ChoiceReader {
       const text = textOf(detail["text"]) || textOf(detail["summary"]);
       const signature = textOf(detail["signature"]);
       const data = textOf(detail["data"]);
-      if (text !== "") this.#think(text, signs);
+      if (text !== "") this.#think(text);
       if (signs !== undefined && signature !== "")
         this.#emit({ type: "signature", choice, signature, format: signs });
       if (signs !== undefined && data !== "") this.#emit({ type: "redacted", choice, data, format: signs });
@@ -147,9 +147,8 @@ export class ChoiceReader {
     this.#emit({ type: "text", choice: this.#choice, text });
   }
 
-  #think(text: string, format?: typeof SIGNED): void {
-    if (text === "") return;
-    this.#emit({ type: "thinking", choice: this.#choice, text, ...(format === undefined ? {} : { format }) });
+  #think(text: string): void {
+    if (text !== "") this.#emit({ type: "thinking", choice: this.#choice, text });
   }
 
   /** Some servers give no index, or one for all: then a new id is a new call. Its name may come after its id. */

@@ -129,7 +129,7 @@ class ChoiceState {
       case "refusal":
         return { refusal: event.text };
       case "thinking":
-        if (event.format !== undefined) this.#details.think(event.text, event.format);
+        this.#details.think(event.text);
         return { reasoning_content: event.text };
       case "signature":
         this.#details.sign(event.signature, event.format);
@@ -230,7 +230,7 @@ function gather(message: Message, event: ChoiceEvent): void {
       return;
     case "thinking":
       message.thinking += event.text;
-      if (event.format !== undefined) message.details.think(event.text, event.format);
+      message.details.think(event.text);
       return;
     case "signature":
       message.details.sign(event.signature, event.format);
