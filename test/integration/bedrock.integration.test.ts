@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { EOF, FLUSH, HEALTHY, json, raw } from "@switchyard/testkit";
 import type { Answer, Step } from "@switchyard/testkit";
 import { forEachForm } from "../support/gateway-stage.ts";
+import { clientOf, response } from "../support/responses.ts";
 import { CANARIES } from "../support/gateway-scene.ts";
 import type { Scene, SceneSpec } from "../support/gateway-scene.ts";
 
@@ -157,5 +158,25 @@ forEachForm("bedrock", {}, (stage) => {
       "/anthropic/v1/messages",
     ]);
     expect(claude.A.calls[1]?.header("anthropic-version")).toBe("2023-06-01");
+  });
+
+  it.concurrent("bedrock_mantle: AWS keeps responses, below the root that the model has (P8)", async () => {
+    const providers = { A: { ...SIGNED, family: "bedrock_mantle" } };
+    const deployments = { A: { model: "openai.gpt-5.5" } };
+    await using scene = await stage.scene({ order: ["A"], providers, deployments });
+    const id = `resp_${scene.group}`;
+    scene.A.answer(json(200, response(id, "kept")));
+    const client = clientOf(scene);
+    const made = await client.responses.create({ model: scene.model, input: "hi" });
+    await client.responses.retrieve(made.id);
+    await client.responses.create({ model: scene.model, input: "go on", previous_response_id: made.id });
+    expect(scene.A.calls.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "POST /openai/v1/responses",
+      `GET /openai/v1/responses/${id}`,
+      "POST /openai/v1/responses",
+    ]);
+    for (const call of scene.A.calls) {
+      expect(call.header("authorization")).toContain("/bedrock-mantle/aws4_request");
+    }
   });
 });

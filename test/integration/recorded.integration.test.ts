@@ -20,8 +20,10 @@ const OF_THE_WIRE = new Set(["content-encoding", "content-length", "transfer-enc
 
 interface Recording {
   readonly name: string;
-  readonly family: "openai" | "openai_compatible" | "azure_openai" | "openrouter";
+  readonly family: "openai" | "openai_compatible" | "azure_openai" | "openrouter" | "bedrock_mantle";
   readonly path: string;
+  /** Where the provider was called when it was recorded, without the query. */
+  readonly calledPath: string;
   readonly stream: boolean;
   readonly status: number;
   readonly headers: readonly [string, string][];
@@ -34,6 +36,7 @@ function readRecordings(folder: string, family: Recording["family"]): Recording[
     const at = join(FIXTURES, folder, name);
     const facts = JSON.parse(readFileSync(join(at, "case.json"), "utf8")) as {
       endpoint: string;
+      url: string;
       stream: boolean;
       status: number;
       response_headers: Record<string, string>;
@@ -50,6 +53,7 @@ function readRecordings(folder: string, family: Recording["family"]): Recording[
         // The generic family has responses only where its account says so.
         family: family === "openai_compatible" && facts.endpoint === "responses" ? "openai" : family,
         path,
+        calledPath: facts.url.replace(/^https:\/\/[^/]+|\?.*$/gu, ""),
         stream: facts.stream,
         status: facts.status,
         headers,
@@ -60,10 +64,16 @@ function readRecordings(folder: string, family: Recording["family"]): Recording[
   });
 }
 
+/** What some families must be told. */
+const MORE: Readonly<Partial<Record<Recording["family"], object>>> = {
+  bedrock_mantle: { region: "us-east-1", credential: { env: "SCENE_AWS_A" } },
+};
+
 const RECORDINGS = [
   ...readRecordings("openai", "openai_compatible"),
   ...readRecordings("azure-openai", "azure_openai"),
   ...readRecordings("openrouter", "openrouter"),
+  ...readRecordings("bedrock", "bedrock_mantle"),
 ];
 const MODEL = /"model"\s*:\s*"[^"]*"/;
 
@@ -87,7 +97,7 @@ forEachForm("recorded traffic", {}, (stage) => {
   it.for(RECORDINGS)("P1 $name goes through byte for byte", async (recording) => {
     await using scene = await stage.scene({
       order: ["A"],
-      providers: { A: { family: recording.family } },
+      providers: { A: { family: recording.family, ...MORE[recording.family] } },
       policy: { bench: { failures: 0 }, skip_embeddings_families: [] },
       upstream: { flushMs: 1 },
     });
@@ -99,6 +109,7 @@ forEachForm("recorded traffic", {}, (stage) => {
     expect(reply.status).toBe(recording.status);
     expect(scene.counts).toEqual({ A: 1 });
     expect(scene.A.calls[0]?.body.toString()).toBe(withModel(recording.request, "m-A"));
+    if (recording.path === PATHS["responses"]) expect(scene.A.calls[0]?.path).toBe(recording.calledPath);
     if (recording.status !== 200) {
       const { error } = JSON.parse(response.toString()) as { error: { message: string } };
       expect(reply.error).toMatchObject(error);
