@@ -56,9 +56,13 @@ function replay(lines: readonly string[], candidate: ConfigSnapshot): ReplayRepo
   return run.finish();
 }
 
-const worldWithKey = world.map((made): DecideInput => {
-  const snapshot = withKeys(made.config);
-  return { ...made, config: snapshot, request: { ...made.request, key: key(["g", "h", "i", "j", "k"]) } };
+const NATIVE = { endpoint: "native", path: "/v1/systemone" } as const;
+
+/** Some of the requests are of a native endpoint. */
+const worldWithKey = fc.tuple(world, fc.constantFrom({}, {}, NATIVE)).map(([made, asked]): DecideInput => {
+  const nativeEndpoints = new Map([[NATIVE.path, new Set(["openai"])]]);
+  const request = { facts: { ...made.request.facts, ...asked }, key: key(["g", "h", "i", "j", "k"]) };
+  return { ...made, config: { ...withKeys(made.config), nativeEndpoints }, request };
 });
 
 const story = fc.tuple(worldWithKey, fc.array(failure, { maxLength: 6 }));
