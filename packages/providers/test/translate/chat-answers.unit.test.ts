@@ -169,3 +169,42 @@ describe("BH-32, P2: chat's citations for a responses caller", () => {
     });
   });
 });
+
+describe("BH-32: chat's calls for a responses caller", () => {
+  const itemEvents = (pieces: readonly string[]): unknown[] => {
+    const plan = planOf("responses", "openai_compatible", { model: "g", input: "hi", stream: true });
+    return eventsOf(runStream(plan, pieces).text).flatMap(({ type, output_index }) =>
+      /output_item/u.test(type as string) ? [[(type as string).slice(21), output_index]] : [],
+    );
+  };
+  const end = [chunk({}, { finish_reason: "tool_calls" }), DONE];
+
+  it("a call that is whole ends before the next begins", () => {
+    const pieces = [
+      chunk(calls({ index: 0, id: "c0", function: { name: "a", arguments: '{"x":' } })),
+      chunk(calls({ index: 0, function: { arguments: "1}" } })),
+      chunk(calls({ index: 1, id: "c1", function: { name: "b", arguments: "{}" } })),
+    ];
+    expect(itemEvents([...pieces, ...end])).toStrictEqual([
+      ["added", 0],
+      ["done", 0],
+      ["added", 1],
+      ["done", 1],
+    ]);
+  });
+
+  it("calls that grow side by side end together", () => {
+    const pieces = [
+      chunk(calls({ index: 0, id: "c0", function: { name: "a", arguments: '{"x":' } })),
+      chunk(calls({ index: 1, id: "c1", function: { name: "b", arguments: '{"y":' } })),
+      chunk(calls({ index: 0, function: { arguments: "1}" } })),
+      chunk(calls({ index: 1, function: { arguments: "2}" } })),
+    ];
+    expect(itemEvents([...pieces, ...end])).toStrictEqual([
+      ["added", 0],
+      ["added", 1],
+      ["done", 0],
+      ["done", 1],
+    ]);
+  });
+});

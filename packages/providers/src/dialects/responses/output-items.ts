@@ -1,3 +1,4 @@
+import { JsonProgress } from "../../json/completeness.ts";
 import type { Json, JsonObject } from "../../json/lossless.ts";
 import { writeGoogle } from "../openai/encoder.ts";
 import type { EventWriter } from "./event-writer.ts";
@@ -11,6 +12,7 @@ interface OpenCall {
   readonly name: string;
   readonly signature: string | undefined;
   json: string;
+  readonly progress: JsonProgress;
 }
 
 /** How an item ended. */
@@ -63,9 +65,10 @@ export class OutputItems {
     call: number,
     { id: callId, name, signature }: { id: string; name: string; signature?: string | undefined },
   ): string {
-    const before = this.#endReasoning("completed") + this.#endMessage("completed");
+    const before = this.#endReasoning("completed") + this.#endMessage("completed") + this.#endWhole();
     const index = this.#next();
-    const open = { index, id: `fc_${this.#base}_${index}`, callId, name, signature, json: "" };
+    const id = `fc_${this.#base}_${index}`;
+    const open = { index, id, callId, name, signature, json: "", progress: new JsonProgress() };
     this.#calls.set(call, open);
     const item = callItem(open, "in_progress");
     return before + this.#events.write("response.output_item.added", { output_index: index, item });
@@ -75,6 +78,7 @@ export class OutputItems {
     const open = this.#calls.get(call);
     if (open === undefined || json === "") return "";
     open.json += json;
+    open.progress.push(json);
     return this.#events.write("response.function_call_arguments.delta", {
       item_id: open.id,
       output_index: open.index,
@@ -102,6 +106,13 @@ export class OutputItems {
   endAll(status: ItemStatus): string {
     let text = this.#endReasoning(status) + this.#endMessage(status);
     for (const call of this.#calls.keys()) text += this.endCall(call, status);
+    return text;
+  }
+
+  /** Calls whose arguments are whole end before the next begins, though other APIs end all together: clients can do them. */
+  #endWhole(): string {
+    let text = "";
+    for (const [call, { progress }] of this.#calls) if (progress.complete) text += this.endCall(call);
     return text;
   }
 
