@@ -40,10 +40,14 @@ describe("messages to chat families", () => {
     ]);
   });
 
-  it("BH-24: is_error leaves a mark", () => {
-    const result = { type: "tool_result", tool_use_id: "t", content: "boom", is_error: true };
+  it.each([
+    ["boom", "[tool error] boom"],
+    [" boom\n", "[tool error]  boom\n"],
+    ["", "[tool error]"],
+  ])("BH-24: is_error leaves a mark, and %j as it is", (content, told) => {
+    const result = { type: "tool_result", tool_use_id: "t", content, is_error: true };
     expect(messages({ messages: [{ role: "user", content: [result] }] })["messages"]).toStrictEqual([
-      { role: "tool", tool_call_id: "t", content: "[tool error] boom" },
+      { role: "tool", tool_call_id: "t", content: told },
     ]);
   });
 

@@ -20,6 +20,8 @@ import { isStrictSchema } from "./strict-schema.ts";
 /** Longest `user` that OpenAI takes. */
 const USER_LIMIT = 64;
 const STOP_LIMIT = 4;
+/** These APIs have no field that says that a tool failed (BH-24). */
+const ERROR_MARK = "[tool error]";
 /** Budgets up to which an effort comes nearest, tokens. */
 const LOW_BUDGET = 4096;
 const MEDIUM_BUDGET = 16_384;
@@ -143,7 +145,7 @@ function writeResult(result: ToolResultBlock): Json {
   return {
     role: "tool",
     tool_call_id: result.id,
-    content: result.isError ? `[tool error] ${text}`.trim() : text,
+    content: !result.isError ? text : text === "" ? ERROR_MARK : `${ERROR_MARK} ${text}`,
   };
 }
 
