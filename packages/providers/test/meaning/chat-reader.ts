@@ -82,6 +82,8 @@ function take(choice: Choice, delta: Fields): void {
     gathering.sealThinking("signature", detail["signature"]);
     gathering.sealThinking("redacted", detail["data"]);
   }
+  // What signs a text signs the thinking that led to it.
+  gathering.seal("signature", googles(delta));
   if (typeof delta["content"] === "string") gathering.say("text", delta["content"]);
   for (const value of list(delta["content"])) {
     const part = fields(value);
@@ -108,7 +110,12 @@ function takeCall(calls: Choice["calls"], delta: Fields, place: number): void {
     typeof called["arguments"] === "object" && called["arguments"] !== null
       ? JSON.stringify(called["arguments"])
       : text(called["arguments"]);
-  call.signature ??= text(fields(fields(delta["extra_content"])["google"])["thought_signature"]) || undefined;
+  call.signature ??= googles(delta) || undefined;
+}
+
+/** Where Google's compatible API has a signature. */
+function googles(owner: Fields): string {
+  return text(fields(fields(owner["extra_content"])["google"])["thought_signature"]);
 }
 
 function said({ gathering, calls, finish, stopSequence }: Choice, whole: boolean): Said {

@@ -2,16 +2,20 @@ import { isJsonList, isJsonObject, type Json, type JsonObject, printJson } from 
 import type { EmitEvent, FinishReason } from "../../neutral/events.ts";
 import { saysSomething } from "../../json/says.ts";
 import { hasFound } from "./content-filter.ts";
+import { readGoogle } from "./google-signature.ts";
 
 interface OpenCall {
   readonly call: number;
   readonly id: string | undefined;
   /** Pieces of arguments that came before the name; undefined once the call was told. */
   held: string | undefined;
+  readonly signature: string | undefined;
 }
 
 /** The vendor whose signatures messages callers can give back. */
 const SIGNED = "anthropic-claude-v1";
+/** Whose compatible API signs calls and messages. */
+const GOOGLE = "google-gemini-v1";
 
 /** What a choice says beside text, thinking and calls: told whole, since no other dialect has it. */
 const OTHERS: readonly string[] = ["audio", "images", "annotations"];
@@ -51,6 +55,9 @@ export class ChoiceReader {
     if (!isJsonList(details) || !this.#takeDetails(details)) {
       this.#think(textOf(delta["reasoning_content"] ?? delta["reasoning"]));
     }
+    const signature = readGoogle(delta["extra_content"]);
+    // Before the text that it came with: that is where callers give it back.
+    if (signature !== undefined) this.#emit({ type: "signature", choice, signature, format: GOOGLE });
     this.#takeContent(delta["content"]);
     const refusal = textOf(delta["refusal"]);
     if (refusal !== "") {
@@ -160,7 +167,7 @@ export class ChoiceReader {
     if (open === undefined || (id !== undefined && open.id !== undefined && open.id !== id)) {
       this.#said = true;
       if (open !== undefined) this.#startCall(open, "");
-      open = { call: this.#opened++, id, held: "" };
+      open = { call: this.#opened++, id, held: "", signature: readGoogle(value["extra_content"]) };
       this.#calls.set(key, open);
     }
     const name = textOf(called["name"]);
@@ -171,10 +178,10 @@ export class ChoiceReader {
   }
 
   #startCall(open: OpenCall, name: string): void {
-    const { call, id = this.#callId(call), held } = open;
+    const { call, id = this.#callId(call), held, signature } = open;
     if (held === undefined) return;
     open.held = undefined;
-    this.#emit({ type: "tool_start", choice: this.#choice, call, id, name });
+    this.#emit({ type: "tool_start", choice: this.#choice, call, id, name, signature });
     this.#tellArguments(call, held);
   }
 

@@ -2,6 +2,7 @@ import { type Json, type JsonObject, printJson } from "../../json/lossless.ts";
 import type { AnswerEvent, FinishReason } from "../../neutral/events.ts";
 import type { AnswerContext, StreamEncoder } from "../../translate/format.ts";
 import type { TokenUsage } from "../usage.ts";
+import { writeGoogle } from "./google-signature.ts";
 import { ReasoningDetails } from "./reasoning-details.ts";
 
 const REASONS: Readonly<Record<FinishReason, string>> = {
@@ -159,11 +160,6 @@ class ChoiceState {
 function toolDelta(index: number, called: JsonObject, id?: string, signature?: string): JsonObject {
   const type = id === undefined ? undefined : "function";
   return { tool_calls: [{ index, id, type, function: called, extra_content: writeGoogle(signature) }] };
-}
-
-/** Where Google's own compatible API has a signature, which is what clients know to give back (BH-26). */
-export function writeGoogle(signature: string | undefined): JsonObject | undefined {
-  return signature === undefined ? undefined : { google: { thought_signature: signature } };
 }
 
 function writeLogprobs(content: readonly Json[]): Json {

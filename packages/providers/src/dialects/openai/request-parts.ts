@@ -5,6 +5,7 @@ import { sourceOfUrl } from "../../translate/data-url.ts";
 import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
 import { readSignature } from "../anthropic/foreign-signature.ts";
+import { readGoogle } from "./google-signature.ts";
 
 const GOOGLE = "google-gemini-v1";
 
@@ -84,17 +85,9 @@ export function readToolCalls(message: Fields): ToolCallBlock[] {
       id: call.needText("id"),
       name: called.needText("name"),
       input: readArguments(called),
-      signature: readGoogleSignature(call),
+      signature: readGoogle(call.take("extra_content")),
     };
   });
-}
-
-/** Where Google's own compatible API has a signature, of a call or of a message (BH-26). */
-export function readGoogleSignature(owner: Fields): string | undefined {
-  const extra = owner.take("extra_content");
-  const google = isJsonObject(extra) ? extra["google"] : undefined;
-  const signature = isJsonObject(google) ? google["thought_signature"] : undefined;
-  return typeof signature === "string" && signature !== "" ? signature : undefined;
 }
 
 /** BH-20: no arguments at all mean an empty object. */
@@ -116,7 +109,7 @@ export function readReasoning(message: Fields): Block[] {
   const details = message.items("reasoning_details");
   const blocks = message.items("thinking_blocks");
   const read = details.length > 0 ? joinDetails(details) : blocks.map(readThinkingBlock);
-  const signature = readGoogleSignature(message);
+  const signature = readGoogle(message.take("extra_content"));
   if (signature === undefined) return read;
   return [...read, { kind: "thinking", path: message.path, text: "", signature, format: GOOGLE }];
 }

@@ -15,8 +15,10 @@ import { urlOfSource } from "../../translate/data-url.ts";
 import { notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
 import type { Target } from "../../translate/format.ts";
+import { writeGoogle } from "./google-signature.ts";
 import { isStrictSchema } from "./strict-schema.ts";
 
+const GOOGLE = "google-gemini-v1";
 /** Longest `user` that OpenAI takes. */
 const USER_LIMIT = 64;
 const STOP_LIMIT = 4;
@@ -50,7 +52,7 @@ export function writeChatRequest(request: NeutralRequest, target: Target): Json 
     model: target.model,
     messages: [
       ...writeSystem(request.system),
-      ...request.turns.flatMap((turn) => writeTurn(turn, !isOpenAi && WANTS_THINKING.test(target.model))),
+      ...request.turns.flatMap((turn) => writeTurn(turn, wishesOf(target))),
     ],
     [isOpenAi ? "max_completion_tokens" : "max_tokens"]: request.maxTokens,
     temperature: request.temperature,
@@ -79,38 +81,61 @@ function writeSystem(blocks: readonly TextBlock[]): Json[] {
     : [{ role: "system", content: blocks.map(({ text }) => text).join("\n\n") }];
 }
 
-function writeTurn(turn: Turn, wantsThinking: boolean): Json[] {
+/** What of an answer's thinking comes back to who made it. */
+interface Wishes {
+  /** The text that nobody signed. */
+  readonly thinking: boolean;
+  /** Google's signatures. */
+  readonly signatures: boolean;
+}
+
+function wishesOf({ family, model }: Target): Wishes {
+  const isOpenAi = family === "openai" || family === "azure_openai";
+  return { thinking: !isOpenAi && WANTS_THINKING.test(model), signatures: family === "gemini" };
+}
+
+function writeTurn(turn: Turn, wishes: Wishes): Json[] {
   if (turn.role === "system") return writeSystem(turn.blocks as readonly TextBlock[]);
-  return turn.role === "assistant" ? [writeAssistant(turn, wantsThinking)] : writeUser(turn);
+  return turn.role === "assistant" ? [writeAssistant(turn, wishes)] : writeUser(turn);
 }
 
 /**
- * Signed thinking is left out knowingly: only the vendor that signed it can use it, and none of these did. Of what nobody signed most
- * servers refuse the field, and some ask for it.
+ * Signed thinking is left out knowingly: only the vendor that signed it can use it, and of these only Google did, which takes the
+ * signature alone, with the call or the text that it came with. Of what nobody signed most servers refuse the field, and some ask for it.
  */
-function writeAssistant(turn: Turn, wantsThinking: boolean): Json {
+function writeAssistant(turn: Turn, wishes: Wishes): Json {
   const calls: Json[] = [];
   let text = "";
   let thought = "";
+  let pending: string | undefined;
+  let signature: string | undefined;
   for (const block of turn.blocks) {
-    if (block.kind === "text") text += block.text;
-    else if (block.kind === "tool_call") calls.push(writeCall(block));
+    if (block.kind === "text") {
+      text += block.text;
+      signature ??= pending;
+      pending = undefined;
+    } else if (block.kind === "tool_call") {
+      calls.push(writeCall(block, wishes.signatures ? (block.signature ?? pending) : undefined));
+      pending = undefined;
+    } else if (block.kind === "thinking" && block.format === GOOGLE) pending = block.signature;
     else if (block.kind === "thinking") thought += block.signature === undefined ? block.text : "";
     else if (block.kind !== "redacted") throw refusal(block);
   }
   return {
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
-    reasoning_content: wantsThinking ? thought || NO_THINKING : undefined,
+    reasoning_content: wishes.thinking ? thought || NO_THINKING : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
+    extra_content: wishes.signatures ? writeGoogle(signature ?? pending) : undefined,
   };
 }
 
-function writeCall(block: ToolCallBlock): Json {
+function writeCall(block: ToolCallBlock, signature: string | undefined): Json {
   return {
     id: block.id,
     type: "function",
     function: { name: block.name, arguments: printJson(block.input) },
+    extra_content: writeGoogle(signature),
   };
 }
 

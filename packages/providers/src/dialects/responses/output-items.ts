@@ -1,6 +1,6 @@
 import { JsonProgress } from "../../json/completeness.ts";
 import type { Json, JsonObject } from "../../json/lossless.ts";
-import { writeGoogle } from "../openai/encoder.ts";
+import { writeGoogle } from "../openai/google-signature.ts";
 import type { EventWriter } from "./event-writer.ts";
 import { MessageItem } from "./message-item.ts";
 import { ReasoningItem } from "./reasoning-item.ts";

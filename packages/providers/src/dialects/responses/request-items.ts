@@ -4,7 +4,7 @@ import { sourceOfUrl } from "../../translate/data-url.ts";
 import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
 import { onlyText } from "../openai/request-fields.ts";
-import { readGoogleSignature } from "../openai/request-parts.ts";
+import { readGoogle } from "../openai/google-signature.ts";
 import { openSeal } from "./thinking-seal.ts";
 
 const KEPT_ELSEWHERE = "the file is kept by another provider";
@@ -54,7 +54,7 @@ function readKind(item: Fields, type: string): Turn {
     case "function_call": {
       const id = item.needText("call_id");
       const name = item.needText("name");
-      const signature = readGoogleSignature(item);
+      const signature = readGoogle(item.take("extra_content"));
       const block: Block = { kind: "tool_call", path, id, name, input: readArguments(item), signature };
       return { role: "assistant", path, blocks: [block] };
     }
