@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { eventually, OK, tooMany } from "@switchyard/testkit";
+import { eventually, json, OK, tooMany } from "@switchyard/testkit";
 import type { ScriptedProvider } from "@switchyard/testkit";
 import { forEachForm } from "../support/gateway-stage.ts";
 
@@ -72,5 +72,47 @@ forEachForm("a provider that says when to come back", {}, (stage) => {
     );
     expect(back).toBeGreaterThan(1_700);
     expect(back).toBeLessThan(4_300);
+  });
+
+  it.concurrent("E7 a wait that Google says in the body alone is told in the headers that SDKs read", async () => {
+    const providers = { A: { family: "gemini" } };
+    await using scene = await stage.scene({ order: ["A"], providers, policy: { bench: { failures: 0 } } });
+    const info = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "31.5s" };
+    const error = { code: 429, message: "quota", status: "RESOURCE_EXHAUSTED", details: [info] };
+    scene.A.answer(json(429, { error }));
+    const asked = [
+      ["/v1/chat/completions", scene.body()],
+      ["/v1/messages", scene.body({ max_tokens: 9 })],
+      ["/v1/responses", { model: scene.model, input: "hi" }],
+    ] as const;
+    for (const [path, body] of asked) {
+      const { status, headers } = await scene.ask(JSON.stringify(body), { path });
+      expect([path, status, headers.get("retry-after"), headers.get("retry-after-ms")]).toEqual([
+        path,
+        429,
+        "32",
+        "31500",
+      ]);
+    }
+  });
+
+  it.concurrent("E7 what a provider says in headers goes on as it says it", async () => {
+    const providers = { A: { family: "anthropic" } };
+    await using scene = await stage.scene({ order: ["A"], providers, policy: { bench: { failures: 0 } } });
+    const limits = {
+      "retry-after": "7",
+      "anthropic-ratelimit-requests-remaining": "0",
+      "anthropic-ratelimit-requests-reset": "2026-11-30T22:00:00Z",
+      "request-id": "req_up",
+      "x-should-retry": "true",
+    };
+    const error = { type: "rate_limit_error", message: "slow down" };
+    scene.A.answer(json(429, { type: "error", error }, limits));
+    for (const path of ["/v1/messages", "/v1/chat/completions"]) {
+      const reply = await scene.ask({ max_tokens: 9 }, { path });
+      for (const [name, value] of Object.entries(limits))
+        expect([name, reply.headers.get(name)]).toEqual([name, value]);
+      expect(reply.headers.get("retry-after-ms")).toBeNull();
+    }
   });
 });

@@ -43,6 +43,13 @@ export function lastAnswer(
   const inStream = answer.status >= 200 && answer.status <= 299;
   const status = inStream ? statusOfClass(failed.error) : answer.status;
   const { headers, body } = callerAnswer(endpoint, status, answer, requestId);
+  const { retryAfterMs } = failed;
+  // Google says it in the body alone, where SDKs don't look.
+  if (retryAfterMs !== undefined && headerOf(headers, "retry-after") === undefined) {
+    headers.push("retry-after", String(Math.ceil(retryAfterMs / 1000)));
+    if (headerOf(headers, "retry-after-ms") === undefined)
+      headers.push("retry-after-ms", String(retryAfterMs));
+  }
   if (final && headerOf(headers, "x-should-retry") === undefined) headers.push("x-should-retry", "false");
   headers.push("x-ants-attempts", log.header());
   return { kind: "answer", status, headers, body };
