@@ -8,41 +8,39 @@ const COLON = 0x3a;
  * may have gone on, are left out. A text that is whole comes back as it is.
  */
 export function closedPrefix(json: string): string {
+  // What closes what is open at `kept`: no bracket comes after it.
   const closers: string[] = [];
-  let kept = "";
+  let kept = 0;
   let isKey = false;
   let position = 0;
-  const keep = (end: number): void => {
-    kept = json.slice(0, end) + closers.toReversed().join("");
-  };
   while (position < json.length) {
     const code = json.charCodeAt(position);
     if (code === QUOTE) {
       const end = stringEnd(json, position);
-      if (end < 0) return kept;
+      if (end < 0) break;
       position = end;
-      if (!isKey) keep(position);
+      if (!isKey) kept = position;
       continue;
     }
     const character = json.charAt(position);
     if (character === "{" || character === "[") {
       closers.push(character === "{" ? "}" : "]");
       isKey = character === "{";
-      keep(position + 1);
+      kept = position + 1;
     } else if (character === "}" || character === "]") {
       closers.pop();
       isKey = false;
-      keep(position + 1);
+      kept = position + 1;
     } else if (code === COMMA) isKey = closers.at(-1) === "}";
     else if (code === COLON) isKey = false;
     else if (isScalar(character)) {
       position = scalarEnd(json, position);
-      if (position < json.length) keep(position);
+      if (position < json.length) kept = position;
       continue;
     }
     position++;
   }
-  return kept;
+  return json.slice(0, kept) + closers.toReversed().join("");
 }
 
 /** Behind the closing quote; -1 where there is none. */

@@ -329,10 +329,10 @@ describe("a chat stream for a messages caller", () => {
       CH({}, "stop"),
       DONE,
     ]);
-    const joined = eventsOf(text)
+    const words = eventsOf(text)
       .map((event) => (event["delta"] as { text?: string } | undefined)?.text ?? "")
       .join("");
-    expect(joined).toBe("🌍");
+    expect(words).toBe("🌍");
   });
 
   it("P2: an answer at once whose arguments are no object is no answer", () => {
