@@ -33,6 +33,8 @@ forEachForm("affinity", { replicas: 2 }, (stage) => {
       const place = await placeOf(scene, {}, header);
       places.add(place);
       expect(await placeOf(other, { user: "another" }, header)).toBe(place);
+      const ofClaudeCode = { headers: { "x-claude-code-session-id": `s-${session}` } };
+      expect(await placeOf(scene, { metadata: { user_id: "another" } }, ofClaudeCode)).toBe(place);
       const inBody = { prompt_cache_key: `s-${session}`, user: "another" };
       expect(await placeOf(other, inBody)).toBe(place);
     }

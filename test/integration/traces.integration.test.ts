@@ -45,7 +45,12 @@ forEachForm("traces", {}, (stage) => {
     const caller = callersSpan();
     const { traceparent } = caller;
     const messages = [{ role: "user", content: PROMPT }];
-    const reply = await scene.ask({ messages }, { headers: { traceparent, tracestate: "vendor=1" } });
+    const reply = await scene.ask(
+      { messages },
+      {
+        headers: { traceparent, tracestate: "vendor=1", baggage: "tenant=t1" },
+      },
+    );
     expect(reply.status).toBe(200);
 
     const spans = await collector.trace(caller.traceId, 3);
@@ -91,6 +96,7 @@ forEachForm("traces", {}, (stage) => {
         `00-${caller.traceId}-${span.spanId}-01`,
       ]);
       expect(upstream.calls[0]?.headerValues("tracestate")).toEqual(["vendor=1"]);
+      expect(upstream.calls[0]?.headerValues("baggage")).toEqual(["tenant=t1"]);
     }
     expect(collector.text).not.toContain(PROMPT);
     expect(collector.text).not.toContain(scene.key);
