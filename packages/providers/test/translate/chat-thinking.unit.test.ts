@@ -73,3 +73,11 @@ it.each([
   expect(sentTo(off)).toStrictEqual(thinking);
   expect(sentTo(ask)).toBeUndefined();
 });
+
+it("P2: reasoning beside the answer, which Groq's callers ask for, is how it comes; within it is refused", () => {
+  const ask = { model: "g", messages: [{ role: "user", content: "hi" }] };
+  expect(sent(planOf("chat", "anthropic", { ...ask, reasoning_format: "parsed" })).json).not.toHaveProperty(
+    "thinking",
+  );
+  expect(() => planOf("chat", "anthropic", { ...ask, reasoning_format: "raw" })).toThrow("reasoning_format");
+});

@@ -172,6 +172,10 @@ function readReasoningWish(fields: Fields): Reasoning | undefined {
   const wish = fields.fields("reasoning");
   const thinking = fields.fields("thinking");
   wish?.take("exclude");
+  // Groq's: reasoning beside the answer is how it comes anyway.
+  const form = fields.text("reasoning_format");
+  if (form !== undefined && form !== "parsed" && form !== "hidden")
+    throw notTranslatable("reasoning_format", NO_COUNTERPART);
   const effort = fields.text("reasoning_effort") ?? wish?.text("effort");
   const budget = wish?.number("max_tokens") ?? thinking?.number("budget_tokens");
   const off = wish?.flag("enabled") === false || thinking?.text("type") === "disabled";
