@@ -105,7 +105,7 @@ function messages(events: readonly Fields[], cut: boolean, say: Say): void {
     const wrong = `${type} ${state}`;
     switch (type) {
       case "ping":
-        say(state !== "over", wrong);
+        say(state !== "before" && state !== "over", wrong);
         break;
       case "message_start": {
         const message = fields(event["message"]);

@@ -37,7 +37,8 @@ export class MessagesStreamEncoder implements StreamEncoder {
       case "start":
         return this.#start(event.id, event.model);
       case "ping":
-        return write("ping", {});
+        // Clients may take the first event for the start; a comment is no event.
+        return this.#started ? write("ping", {}) : ": ping\n\n";
       case "usage":
         this.#usage = event.usage;
         return "";
