@@ -40,6 +40,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** Where each outside library is at home. The protobuf runtime comes with every generated message. */
 const libraryHomes: Readonly<Record<string, readonly string[]>> = {
+  "@aws-sdk/credential-provider-node": ["packages/upstream"],
   "@bufbuild/protobuf": [
     "packages/proto",
     "packages/config",

@@ -49,7 +49,7 @@ export function refuseUnknownResponse(): RefuseDecision {
 
 /** contracts 3: a path that the config does not name. */
 export function refuseUnknownPath({ path }: RequestFacts): RefuseDecision {
-  return refuse(404, "not_found", `${path} is not served.`);
+  return refuse(404, "not_found", `There is no native endpoint at \`${path}\`.`);
 }
 
 /** The refusal of the filter that emptied a group (R1). */
