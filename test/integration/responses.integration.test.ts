@@ -200,7 +200,7 @@ forEachForm("responses", {}, (stage) => {
     for (const [fields, param] of [
       [{ tools: [{ type: "web_search" }] }, "tools.0.type"],
       [{ background: true }, "background"],
-      [{ input: [{ type: "item_reference", id: "x" }] }, "input.0.type"],
+      [{ input: [{ type: "computer_call", id: "x" }] }, "input.0.type"],
     ] as const) {
       const got = await ask(scene, fields);
       expect(got.status).toBe(400);
