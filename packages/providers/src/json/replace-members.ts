@@ -33,6 +33,11 @@ export function replaceMembers(bytes: Uint8Array, keys: KeyTable, member?: Uint8
   return edits.length === 0 ? bytes : splice(bytes, edits);
 }
 
+/** The edit that takes one member out of its object, by where its value stands. No other member of the object is taken out with it. */
+export function memberRemoval(bytes: Uint8Array, start: number, end: number): Edit {
+  return removal(bytes, keyStart(bytes, start), end, 0);
+}
+
 /** With the comma before it, or where it comes first or that one is gone, the one after it. */
 function removal(bytes: Uint8Array, start: number, end: number, from: number): Edit {
   const none = new Uint8Array(0);

@@ -4,6 +4,7 @@ import { type Edit, splice } from "../json/splice.ts";
 import { decodeUtf8, encodeUtf8, rangeEquals } from "../json/text.ts";
 import { KeyFinder } from "./find-key.ts";
 import { markOf, originAt } from "./origin-mark.ts";
+import { orphanedIds } from "./orphaned-ids.ts";
 import { enclosingItem, itemType, removeItems } from "./remove-items.ts";
 
 /**
@@ -58,7 +59,7 @@ export function ownContents(body: Uint8Array, own: string, strangers: boolean): 
   }
   const items = foreign.map((at) => enclosingItem(body, at));
   const isElsewhere = items.some((item) => itemType(body, item)?.startsWith("compaction") === true);
-  const kept = removeItems(body, items);
+  const kept = removeItems(body, items, orphanedIds(body, items));
   return { body: withoutMarks(kept), isElsewhere };
 }
 

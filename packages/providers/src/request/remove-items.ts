@@ -54,10 +54,14 @@ export function itemType(bytes: Uint8Array, { start, end, list }: ItemRange): st
     : undefined;
 }
 
-/** The text without these items; all else stays byte for byte but for the commas of their lists. */
-export function removeItems(bytes: Uint8Array, items: readonly ItemRange[]): Uint8Array {
+/** The text without these items; all else stays byte for byte but for the commas of their lists and what `more` changes elsewhere. */
+export function removeItems(
+  bytes: Uint8Array,
+  items: readonly ItemRange[],
+  more: readonly Edit[] = [],
+): Uint8Array {
   if (items.length === 0) return bytes;
-  const edits: Edit[] = [];
+  const edits: Edit[] = [...more];
   const outer = items.filter(
     (item) => !items.some((other) => other.start < item.start && item.end < other.end),
   );

@@ -76,6 +76,35 @@ describe("BH-31 marks of origin", () => {
     expect(seenBy(A, [others, others, own, others, said("x"), others])).toEqual([mine, said("x")]);
   });
 
+  it("what follows reasoning that is left out loses its id, by which its server would miss the reasoning", () => {
+    const call = { type: "function_call", id: "fc_1", call_id: "c", name: "f", arguments: "{}" };
+    const { id: _fc, ...bareCall } = call;
+    const answer = { type: "message", role: "assistant", content: [], id: "msg_1" };
+    const { id: _msg, ...bareAnswer } = answer;
+    const alone = { id: "msg_2", role: "assistant", content: "x" };
+    const search = { type: "web_search_call", id: "ws_1" };
+    const result = { type: "function_call_output", id: "fco_1", call_id: "c", output: "r" };
+    const others = thought(mark(B, "theirs"));
+    const own = thought(mark(A, "mine"));
+    const mine = thought("mine");
+    expect(seenBy(A, [call, others, call, search, result, answer, said("x"), answer])).toEqual([
+      call,
+      bareCall,
+      search,
+      result,
+      bareAnswer,
+      said("x"),
+      answer,
+    ]);
+    expect(seenBy(A, [others, call, result, own, answer])).toEqual([bareCall, result, mine, answer]);
+    expect(seenBy(A, [own, call, result, others, alone])).toEqual([
+      mine,
+      call,
+      result,
+      { role: "assistant", content: "x" },
+    ]);
+  });
+
   it("keeps what has no mark only where one account alone may have made it", () => {
     expect(seenBy(A, [thought("plain"), said("x")])).toEqual([said("x")]);
     expect(seenBy(A, [thought("plain"), said("x")], false)).toEqual([thought("plain"), said("x")]);
