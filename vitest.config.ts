@@ -19,7 +19,16 @@ export default defineConfig({
       thresholds: { lines: 60 },
     },
     projects: [
-      { extends: true, test: { name: "unit", include: everywhere("unit"), sequence: { groupOrder: 0 } } },
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: everywhere("unit"),
+          // Property tests look at thousands of cases; a busy machine needs its time.
+          testTimeout: 20_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
       {
         extends: true,
         test: {
