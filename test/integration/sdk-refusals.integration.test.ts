@@ -73,7 +73,7 @@ const RESPONSES_ROWS: readonly Row[] = [
   [
     "input.0.type",
     ["openai_compatible", ...CLAUDE, "bedrock", ...GEMINI],
-    { input: [{ type: "item_reference", id: "x" }] },
+    { input: [{ type: "computer_call", id: "x" }] },
   ],
 ];
 
