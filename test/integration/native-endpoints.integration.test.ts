@@ -234,6 +234,26 @@ forEachForm("native endpoints", {}, (stage) => {
     expect(scene.B.calls[0]?.header("authorization")).toBe("Bearer own-secret-1");
   });
 
+  it.concurrent("P9: goes with its account's own kind of credential, signed where that is AWS's", async () => {
+    const aws = { family: "bedrock_mantle", region: "eu-central-1", credential: { env: "SCENE_AWS_A" } };
+    await using scene = await stage.scene({
+      native: { systemone: ["bedrock_mantle", "anthropic"] },
+      pool: ["A", "B"],
+      providers: { A: aws, B: { family: "anthropic" } },
+    });
+    for (const name of ["A", "B"] as const) scene[name].answer(json(200, {}));
+    await eventually(async () => {
+      expect((await ask(scene)).status).toBe(200);
+      expect(Object.values(scene.counts)).not.toContain(0);
+    });
+    const [signed] = scene.A.calls;
+    const [keyed] = scene.B.calls;
+    expect([signed?.path, keyed?.path]).toEqual([scene.native("systemone"), scene.native("systemone")]);
+    expect(signed?.header("authorization")).toMatch(/^AWS4-HMAC-SHA256 Credential=ASIASCENE00000000001\//u);
+    expect(signed?.header("x-api-key")).toBeUndefined();
+    expect([keyed?.header("x-api-key"), keyed?.header("authorization")]).toEqual([CANARIES.B, undefined]);
+  });
+
   it.concurrent("F3: what belongs together stays together", async () => {
     await using scene = await stage.scene({
       ...NATIVE,
