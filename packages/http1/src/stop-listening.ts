@@ -1,8 +1,9 @@
 import type { Server } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 
-/** More than a listener's queue holds. */
-const MOST_TURNS = 4096;
+/** What comes to a listener in a turn as short as this is next to nothing, ms. */
+const SHORT_MS = 0.5;
+const MOST_MS = 1000;
 
 /**
  * Closes a listener once nothing waits there to be accepted: what does is reset, with the request that its client has
@@ -14,11 +15,14 @@ export async function stopListening(server: Server): Promise<{ closed: Promise<v
     came = true;
   };
   server.on("connection", onCame);
-  for (let turns = 0; came && turns < MOST_TURNS; turns += 1) {
+  const start = performance.now();
+  for (let began = start, now = start; (came || now - began > SHORT_MS) && now - start < MOST_MS; ) {
     came = false;
-    // One turn may begin behind the polling of the event loop, which accepts one connection each time; two hold a whole one.
+    // The event loop polls between two of these, and accepts one connection each time.
     await turn();
+    began = performance.now();
     await turn();
+    now = performance.now();
   }
   server.off("connection", onCame);
   return { closed: new Promise((resolve) => server.close(() => resolve())) };

@@ -30,6 +30,16 @@ describe("balancer", () => {
     expect([balancer.pick(1e9, 0), balancer.pick(1e9, 0)]).toContain(0);
   });
 
+  test("prefers one that could not be reached to one that said that it leaves", () => {
+    const balancer = new Balancer(2, backoff);
+    for (let i = 0; i < 9; i += 1) balancer.unreachable(1, i * 1000);
+    balancer.leaving(0, 8001);
+    expect([balancer.pick(8001, 0), balancer.pick(8001, 2)]).toEqual([1, 0]);
+    expect(balancer.pick(8401, 2)).toBe(0);
+    balancer.reached(0);
+    expect(balancer.pick(8401, 2)).toBe(0);
+  });
+
   test("a probe that says nothing lets the next call probe", () => {
     const balancer = new Balancer(2, backoff);
     balancer.unreachable(0, 0);

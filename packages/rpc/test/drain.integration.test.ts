@@ -100,6 +100,22 @@ describe("a client", () => {
     expect([requests, server.seen.calls]).toEqual([1, 10]);
   });
 
+  test("leaves all idle connections to a server that says farewell on one", async () => {
+    const sockets: Socket[] = [];
+    const { url } = await startRaw((socket) => {
+      sockets.push(socket);
+      if (sockets.length < 4) return;
+      const answer =
+        "HTTP/1.1 200 OK\r\ncontent-type: application/connect+proto\r\ncontent-length: 7\r\n\r\n";
+      for (const one of sockets) one.on("data", () => one.write(`${answer}\x02\0\0\0\x02{}`));
+    });
+    const infer = inferenceClient([url]);
+    await Promise.all([infer(), infer(), infer(), infer()]);
+    sockets[0]?.write(FAREWELL);
+    await comesTrue(() => sockets.every((socket) => socket.destroyed));
+    expect(sockets).toHaveLength(4);
+  });
+
   test("asks every server once where all leave", async () => {
     let requests = 0;
     const { url } = await startRaw((socket) => {

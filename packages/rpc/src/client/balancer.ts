@@ -63,6 +63,14 @@ export class Balancer {
     server.ejectedUntil = now + wait;
   }
 
+  /** It says that it leaves: those that could not be reached before may be back sooner. */
+  leaving(index: number, now: number): void {
+    const server = this.#servers[index] as Server;
+    server.failures = Math.max(1, server.failures);
+    server.probing = false;
+    server.ejectedUntil = now + this.#backoff.maxMs;
+  }
+
   /** It takes calls and answers none: left alone until `reached` or `released`. */
   frozen(index: number): void {
     const server = this.#servers[index] as Server;

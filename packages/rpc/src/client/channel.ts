@@ -37,7 +37,7 @@ export class Channel {
     const balancer = new Balancer(urls.length, options.backoff ?? { firstMs: 100, maxMs: 5000 });
     this.#pools = urls.map((url, index) => {
       const watcher: PoolWatcher = {
-        onLeaving: () => balancer.unreachable(index, now()),
+        onLeaving: () => balancer.leaving(index, now()),
         onFrozen: () => balancer.frozen(index),
         onHeard: () => balancer.reached(index),
         onLost: () => balancer.released(index, now()),

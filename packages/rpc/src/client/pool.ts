@@ -109,6 +109,10 @@ export class Pool implements ConnectionOwner {
 
   onLeaving(): void {
     this.#watcher.onLeaving();
+    // All that lie idle end with it; the next call should not have to find out one by one.
+    for (const connection of [...this.#idle, ...this.#shared]) {
+      if (connection.load === 0) connection.destroy(LEAVES);
+    }
   }
 
   onClosed(connection: ClientConnection): void {
@@ -194,6 +198,7 @@ export class Pool implements ConnectionOwner {
   }
 }
 
+const LEAVES = "the server leaves";
 const HANGS = "the server hangs";
 
 /** Any answer will do, also that there is no such method. */

@@ -30,7 +30,7 @@ export interface Exchange {
 export interface ConnectionOwner {
   /** All exchanges are answered and the connection can take another. */
   onIdle(connection: ClientConnection): void;
-  /** The server said farewell: it takes no more requests. `onClosed` follows. */
+  /** The server takes no more requests here, and likely nowhere. `onClosed` follows. */
   onLeaving(connection: ClientConnection): void;
   onClosed(connection: ClientConnection): void;
 }
@@ -203,6 +203,7 @@ export class ClientConnection implements Flushable {
     if (head.status < 200) return head.status === 101 ? -1 : used;
     if (!this.#expectBody(head)) return -1;
     exchange.onHead(head);
+    if (this.#last) this.#owner.onLeaving(this);
     if (this.#body === "length" && this.#left === 0) this.#finish();
     return used;
   }
@@ -233,7 +234,7 @@ export class ClientConnection implements Flushable {
   #leave(size: number): number {
     this.#written = 0;
     this.#owner.onLeaving(this);
-    this.destroy("the server is leaving");
+    this.destroy("the server leaves");
     return size;
   }
 
