@@ -2,7 +2,12 @@ import * as fc from "fast-check";
 
 /** One piece of a turn. Files are base64. */
 export type Part =
-  | { readonly kind: "text"; readonly text: string }
+  | {
+      readonly kind: "text";
+      readonly text: string;
+      /** Anthropic's cache ends after it (BH-25). */
+      readonly cached?: boolean | undefined;
+    }
   | { readonly kind: "image" | "document"; readonly media: string; readonly data: string }
   | { readonly kind: "image" | "document"; readonly url: string }
   | { readonly kind: "thinking"; readonly text: string; readonly signature: string }
@@ -55,7 +60,6 @@ const said = fc
 const word = fc.stringMatching(/^[a-z][a-z0-9_]{0,7}$/u);
 const base64 = fc.constantFrom("AAAA", "iVBORw0KGgo=", "JVBERi0=");
 
-const text: fc.Arbitrary<Part> = fc.record({ kind: fc.constant("text" as const), text: said });
 const image: fc.Arbitrary<Part> = fc.record({
   kind: fc.constant("image" as const),
   media: fc.constantFrom("image/png", "image/jpeg", "image/webp"),
@@ -117,6 +121,8 @@ export interface Wishes {
   readonly failures: boolean;
   readonly topK: boolean;
   readonly stop: boolean;
+  /** Places where a cache is to end. */
+  readonly caches: boolean;
   /** Refusing several calls at once. */
   readonly parallel: boolean;
   /** Instructions between turns. */
@@ -125,6 +131,9 @@ export interface Wishes {
 
 /** Conversations that begin and end with the user, each call answered in the turn after it. */
 export function conversations(wishes: Wishes): fc.Arbitrary<Asked> {
+  const text: fc.Arbitrary<Part> = fc
+    .record({ text: said, cached: wishes.caches ? fc.boolean() : fc.constant(false) })
+    .map(({ text: words, cached }) => ({ kind: "text", text: words, ...(cached ? { cached } : {}) }));
   const shown = fc.array(fc.oneof(text, image, document, ...(wishes.links ? [linked] : [])), {
     maxLength: 2,
   });

@@ -3,14 +3,22 @@ import { describe, expect, it } from "vitest";
 import type { FamilyName } from "../../src/families/capabilities.ts";
 import { planOf, sent } from "../support/exchange.ts";
 import { type Asked, conversations, type Wishes } from "./conversation.ts";
-import { plain, unthought } from "./plain-request.ts";
+import { plain, uncached, unthought } from "./plain-request.ts";
 import { readConverseAsked, readGeminiAsked } from "./provider-request-readers.ts";
 import { readChatAsked, readMessagesAsked, type RequestReader } from "./request-readers.ts";
 import { writeChat, writeMessages, writeResponses } from "./request-writers.ts";
 
 const CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0";
 
-const ALL: Wishes = { links: true, failures: false, topK: false, stop: true, parallel: true, late: true };
+const ALL: Wishes = {
+  links: true,
+  failures: false,
+  topK: false,
+  stop: true,
+  caches: true,
+  parallel: true,
+  late: true,
+};
 
 type Caller = "chat" | "messages" | "responses";
 
@@ -20,7 +28,7 @@ const CALLERS: Readonly<
 > = {
   chat: { write: writeChat, wishes: ALL },
   messages: { write: writeMessages, wishes: { ...ALL, failures: true, topK: true, late: false } },
-  responses: { write: writeResponses, wishes: { ...ALL, stop: false } },
+  responses: { write: writeResponses, wishes: { ...ALL, stop: false, caches: false } },
 };
 
 interface TargetOf {
@@ -40,7 +48,13 @@ const TARGETS: Readonly<Record<string, TargetOf>> = {
     refused: {},
     told: (asked) => asked,
   },
-  chat: { family: "openai_compatible", model: "m", read: readChatAsked, refused: {}, told: unthought },
+  chat: {
+    family: "openai_compatible",
+    model: "m",
+    read: readChatAsked,
+    refused: {},
+    told: (asked) => uncached(unthought(asked)),
+  },
   converse: {
     family: "bedrock",
     model: CLAUDE,
@@ -53,7 +67,7 @@ const TARGETS: Readonly<Record<string, TargetOf>> = {
     model: "gemini-3-pro",
     read: readGeminiAsked,
     refused: { parallel: false },
-    told: unthought,
+    told: (asked) => uncached(unthought(asked)),
   },
 };
 
@@ -90,7 +104,7 @@ describe("requests ask what their caller asked", () => {
       fc.property(conversations({ ...wishes, topK: false, failures: false }), (asked) => {
         const { text } = sent(planOf(first, there, write(asked), { model: "claude-sonnet-4-5" }));
         const again = sent(planOf(second, back, text, { model: "claude-sonnet-4-5" })).text;
-        expect(plain(read(again))).toEqual(plain(unthought(asked)));
+        expect(plain(read(again))).toEqual(plain(uncached(unthought(asked))));
       }),
       { numRuns: 60 },
     );

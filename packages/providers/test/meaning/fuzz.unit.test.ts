@@ -26,7 +26,15 @@ const TARGETS: readonly FamilyName[] = [
 const ASKED = (["chat", "messages", "responses"] as const).flatMap((caller) =>
   TARGETS.map((target) => ({ caller, target })),
 );
-const WISHES = { links: true, failures: true, topK: false, stop: true, parallel: true, late: false };
+const WISHES = {
+  links: true,
+  failures: true,
+  topK: false,
+  stop: true,
+  caches: true,
+  parallel: true,
+  late: false,
+};
 
 describe("requests with anything anywhere", () => {
   it.each(ASKED)("P2: $caller to $target throws nothing but the named 400", ({ caller, target }) => {

@@ -6,6 +6,12 @@ export function unthought(asked: Asked): Asked {
   return { ...asked, turns: asked.turns.map(({ role, parts }) => ({ role, parts: parts.filter(isSaid) })) };
 }
 
+/** Who has no cache to point at, or finds by itself what to keep. */
+export function uncached(asked: Asked): Asked {
+  const unmarked = (part: Part): Part => (part.kind === "text" ? { kind: "text", text: part.text } : part);
+  return { ...asked, turns: asked.turns.map(({ role, parts }) => ({ role, parts: parts.map(unmarked) })) };
+}
+
 /**
  * Requests that are worded in several ways, in one: one system prompt; what happens unasked (temperature and `top_p` of 1, `auto`,
  * several calls at once); tools that must not be called and never were, which are as good as none; instructions alone, which are what

@@ -20,7 +20,7 @@ export const readConverseAsked: RequestReader = (body) => {
         const { role, content } = fields(value);
         return {
           role: role as Turn["role"],
-          parts: said(content).map((block) => conversePart(fields(block))),
+          parts: cachedParts(content),
         };
       }),
     ),
@@ -42,6 +42,17 @@ export const readConverseAsked: RequestReader = (body) => {
     schema: schema === undefined ? undefined : parseOrText(text(schema)),
   };
 };
+
+/** A cache point marks what stands before it. */
+function cachedParts(content: unknown): Part[] {
+  const parts: Part[] = [];
+  for (const block of list(content)) {
+    const last = parts.at(-1);
+    if (!("cachePoint" in fields(block))) parts.push(conversePart(fields(block)));
+    else if (last?.kind === "text") parts[parts.length - 1] = { ...last, cached: true };
+  }
+  return parts;
+}
 
 /** Cache points say nothing to the model. */
 function said(blocks: unknown): readonly unknown[] {

@@ -162,7 +162,11 @@ function messagesPart(block: Fields): Part {
       };
     }
     default:
-      return { kind: "text", text: text(block["text"]) };
+      return {
+        kind: "text",
+        text: text(block["text"]),
+        ...("cache_control" in block ? { cached: true } : {}),
+      };
   }
 }
 

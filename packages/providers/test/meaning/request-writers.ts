@@ -76,13 +76,17 @@ function thinkingDetail(part: Part, index: number): object[] {
 }
 
 function chatPart(part: Part): object {
-  if (part.kind === "text") return { type: "text", text: part.text };
+  if (part.kind === "text") return { type: "text", text: part.text, ...mark(part.cached) };
   if ("url" in part) return { type: "image_url", image_url: { url: part.url } };
   if (!("media" in part)) throw new Error(`a user says no ${part.kind}`);
   const url = `data:${part.media};base64,${part.data}`;
   return part.kind === "image"
     ? { type: "image_url", image_url: { url } }
     : { type: "file", file: { filename: "a.pdf", file_data: url } };
+}
+
+function mark(cached: boolean | undefined): object {
+  return cached === true ? { cache_control: { type: "ephemeral" } } : {};
 }
 
 /** The request as a caller of messages writes it. */
@@ -124,7 +128,7 @@ export function writeMessages(asked: Asked): object {
 function messagesBlock(part: Part): object {
   switch (part.kind) {
     case "text":
-      return { type: "text", text: part.text };
+      return { type: "text", text: part.text, ...mark(part.cached) };
     case "image":
     case "document": {
       const source =

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { providerCases } from "../support/fixtures.ts";
 import type { Asked, Part } from "./conversation.ts";
-import { plain, unthought } from "./plain-request.ts";
+import { plain, uncached, unthought } from "./plain-request.ts";
 import { FAMILIES, GOLDEN } from "./recorded.ts";
 import { readConverseAsked, readGeminiAsked } from "./provider-request-readers.ts";
 import {
@@ -40,7 +40,7 @@ const GOLDENS = Object.entries(TARGETS).flatMap(([endpoint, targets]) =>
 describe("what a provider is asked is what the recorded caller asked", () => {
   it.each(GOLDENS)("P2: $name as $ending", ({ endpoint, ending, read, request, golden }) => {
     const asked = (CALLERS[endpoint] as RequestReader)(new TextDecoder().decode(request));
-    const told = ending === "converse" || read === readMessagesAsked ? asked : unthought(asked);
+    const told = ending === "converse" || read === readMessagesAsked ? asked : uncached(unthought(asked));
     // Anthropic wants a bound.
     const bound = read === readMessagesAsked ? { maxTokens: asked.maxTokens ?? 32_000 } : {};
     const counted = ending === "gemini" ? googles(told) : told;
