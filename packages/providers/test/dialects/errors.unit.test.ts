@@ -67,6 +67,8 @@ describe("a provider's errors (P5, BH-33)", () => {
     expect(openAiBody(429, said)).toStrictEqual({ error });
     const openRouter = '{"error":{"message":"No credits","code":402,"metadata":{}}}';
     expect(openAiBody(402, openRouter)).toStrictEqual(JSON.parse(openRouter));
+    const told = textOf(anthropic.providerErrorBody(402, bytesOf(openRouter), "r"));
+    expect(JSON.parse(told)).toMatchObject({ error: { type: "billing_error", message: "No credits" } });
   });
 
   const recorded = ["chat.completions", "embeddings"]
