@@ -1,5 +1,8 @@
-export { createGoogleTokens, type TokenSource } from "./auth/google-tokens.ts";
+export { createAwsKeys } from "./auth/aws-keys.ts";
+export { createEntraTokens } from "./auth/entra-tokens.ts";
+export { createGoogleTokens } from "./auth/google-tokens.ts";
 export { type AwsSigning, type Signable, signAws } from "./auth/sign-aws.ts";
+export type { TokenSource } from "./auth/token-source.ts";
 export { ExchangeError, type ExchangePhase } from "./errors.ts";
 export type {
   Exchange,

@@ -1,148 +1,129 @@
-import type { AuthClient } from "google-auth-library";
-
-/** Gets tokens that a credential stands for, and keeps them while they are good. */
-export interface TokenSource {
-  /** The last try to get one failed. */
-  readonly isFailing: boolean;
-  /** The good token at hand; where it nears its end, another is got meanwhile. Undefined: `next` has to be awaited. */
-  current(): string | undefined;
-  /** The next token; undefined when none can be got. Never rejects, and lasts no longer than {@link LONGEST_MS}. Asked for by many at once, it is got once. */
-  next(): Promise<string | undefined>;
-}
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type * as GoogleLibrary from "google-auth-library";
+import type { AuthClient, gaxios } from "google-auth-library";
+import { type Fields, readFields, textIn, textOf } from "./credential-fields.ts";
+import { createTokenSource, type Issued, REQUEST_MS, TokenError, type TokenSource } from "./token-source.ts";
 
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
-/** Where tokens come from if a service account does not say. */
+/** Where tokens come from if a credential does not say. */
 const TOKEN_URI = "https://oauth2.googleapis.com/token";
-const REQUEST_MS = 10_000;
-/** Longest that anyone waits for a token. */
-const LONGEST_MS = 15_000;
-/** Google's library gets another token this long before the end of the old one. */
-const EARLY_MS = 300_000;
-/** A token must reach the provider while it is good. */
-const MARGIN_MS = 10_000;
-/** After a failure nobody asks again for so long. */
-const REST_MS = 2_000;
 
 /**
- * Tokens of a Google credential: the JSON of a service account, whose `token_uri` is used, of a user, or of a workload identity
- * (`external_account`); undefined for what the machine has (Application Default Credentials). Loads that library when the first token is asked for.
+ * Tokens of a Google credential: the JSON of a service account or a user, whose `token_uri` is used, of a workload identity
+ * (`external_account`), or of a service account that one of these impersonates. Undefined for what the machine has (Application Default
+ * Credentials): the file that `GOOGLE_APPLICATION_CREDENTIALS` names, gcloud's own, or the metadata server. Loads Google's library
+ * when the first token is asked for.
  */
 export function createGoogleTokens(
   credential: string | undefined,
   now: () => number = Date.now,
 ): TokenSource {
-  return new GoogleTokens(credential, now);
+  return createTokenSource(() => ask(credential), now);
 }
 
-class GoogleTokens implements TokenSource {
-  isFailing = false;
-  readonly #credential: string | undefined;
-  readonly #now: () => number;
-  #client: Promise<AuthClient> | undefined;
-  #token: string | undefined;
-  #expires = 0;
-  #restsUntil = 0;
-  #pending: Promise<string | undefined> | undefined;
+type Library = typeof GoogleLibrary;
+type Transporter = InstanceType<typeof gaxios.Gaxios>;
 
-  constructor(credential: string | undefined, now: () => number) {
-    this.#credential = credential;
-    this.#now = now;
+/** Each time anew: a file or an environment may have been replaced, and a token that the library keeps is not asked for. */
+async function ask(credential: string | undefined): Promise<Issued> {
+  const library = await import("google-auth-library");
+  const transporter = new library.gaxios.Gaxios({ timeout: REQUEST_MS });
+  const text = credential ?? (await readDefault());
+  if (text === undefined) {
+    return issuedBy(new library.Compute({ scopes: [SCOPE] }));
   }
-
-  current(): string | undefined {
-    const now = this.#now();
-    if (this.#token === undefined || now >= this.#expires - MARGIN_MS) return undefined;
-    if (now >= this.#expires - EARLY_MS) void this.next();
-    return this.#token;
-  }
-
-  next(): Promise<string | undefined> {
-    const now = this.#now();
-    if (this.#pending === undefined) {
-      if (now < this.#restsUntil) return Promise.resolve(undefined);
-      this.#pending = this.#get(now).finally(() => {
-        this.#pending = undefined;
-      });
-    }
-    return this.#pending;
-  }
-
-  async #get(now: number): Promise<string | undefined> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(resolve, LONGEST_MS, undefined);
-    });
-    const got = await Promise.race([this.#ask().catch(() => undefined), late]);
-    clearTimeout(timer);
-    this.isFailing = got === undefined;
-    if (got === undefined) {
-      this.#restsUntil = this.#now() + REST_MS;
-      return undefined;
-    }
-    this.#token = got.token;
-    this.#expires = got.expires ?? now + EARLY_MS;
-    return got.token;
-  }
-
-  async #ask(): Promise<{ readonly token: string; readonly expires: number | undefined } | undefined> {
-    this.#client ??= openClient(this.#credential);
-    try {
-      const client = await this.#client;
-      const { token } = await client.getAccessToken();
-      const expires = client.credentials.expiry_date ?? undefined;
-      return token === undefined || token === null || token === "" ? undefined : { token, expires };
-    } catch (error) {
-      // A file or an environment that comes later is to be seen.
-      this.#client = undefined;
-      throw error;
-    }
-  }
+  return askAs(readFields(text), library, transporter);
 }
 
-async function openClient(credential: string | undefined): Promise<AuthClient> {
-  const { gaxios, ExternalAccountClient, GoogleAuth, JWT, UserRefreshClient } = await import(
-    "google-auth-library"
-  );
-  const transporter = new gaxios.Gaxios({ timeout: REQUEST_MS });
-  if (credential === undefined) {
-    return new GoogleAuth({ scopes: SCOPE, clientOptions: { transporter } }).getClient();
-  }
-  const fields = JSON.parse(credential) as Readonly<Record<string, unknown>>;
-  const text = (name: string): string => {
-    const value = fields[name];
-    if (typeof value !== "string") throw new Error(`the credential has no ${name}`);
-    return value;
-  };
+async function askAs(fields: Fields, library: Library, transporter: Transporter): Promise<Issued> {
+  if (fields["type"] !== "impersonated_service_account")
+    return issuedBy(openClient(fields, library, transporter));
+  const source = fields["source_credentials"];
+  if (typeof source !== "object" || source === null) throw new TokenError("the credential has no source");
+  const { token } = await issuedBy(openClient(source as Fields, library, transporter));
+  const { data } = await transporter.request<Readonly<Record<string, string>>>({
+    method: "POST",
+    url: textOf(fields, "service_account_impersonation_url"),
+    headers: { authorization: `Bearer ${token}` },
+    data: { scope: [SCOPE], delegates: fields["delegates"] ?? [] },
+  });
+  const expires = Date.parse(data["expireTime"] ?? "");
+  return { token: data["accessToken"] ?? "", expires: Number.isNaN(expires) ? undefined : expires };
+}
+
+async function issuedBy(client: AuthClient): Promise<Issued> {
+  const { token } = await client.getAccessToken();
+  return { token: token ?? "", expires: client.credentials.expiry_date ?? undefined };
+}
+
+function openClient(fields: Fields, library: Library, transporter: Transporter): AuthClient {
+  const tokenUri = textIn(fields, "token_uri") ?? TOKEN_URI;
   switch (fields["type"]) {
     case "service_account": {
-      const url = new URL(typeof fields["token_uri"] === "string" ? fields["token_uri"] : TOKEN_URI);
+      const url = new URL(tokenUri);
       // The library asks Google's own address alone.
       transporter.interceptors.request.add({ resolved: (config) => Promise.resolve({ ...config, url }) });
-      return new JWT({
-        email: text("client_email"),
-        key: text("private_key"),
+      return new library.JWT({
+        email: textOf(fields, "client_email"),
+        key: textOf(fields, "private_key"),
         ...(typeof fields["private_key_id"] === "string" ? { keyId: fields["private_key_id"] } : {}),
         scopes: SCOPE,
         transporter,
       });
     }
     case "authorized_user":
-      return new UserRefreshClient({
-        clientId: text("client_id"),
-        clientSecret: text("client_secret"),
-        refreshToken: text("refresh_token"),
+      return new library.UserRefreshClient({
+        clientId: textOf(fields, "client_id"),
+        clientSecret: textOf(fields, "client_secret"),
+        refreshToken: textOf(fields, "refresh_token"),
+        endpoints: { oauth2TokenUrl: tokenUri },
         transporter,
       });
     case "external_account": {
-      const client = ExternalAccountClient.fromJSON({
-        ...(fields as unknown as Parameters<typeof ExternalAccountClient.fromJSON>[0]),
-        transporter,
-      });
-      if (client === null) throw new Error("the credential is not complete");
+      const client = openExternal(fields, library, transporter);
       client.scopes = [SCOPE];
       return client;
     }
+    case "external_account_authorized_user":
+      return new library.ExternalAccountAuthorizedUserClient({
+        ...(fields as unknown as ConstructorParameters<
+          typeof library.ExternalAccountAuthorizedUserClient
+        >[0]),
+        transporter,
+      });
     default:
-      throw new Error("the credential is of an unknown type");
+      throw new TokenError("the credential is of an unknown type");
   }
+}
+
+/** By what its source is, as the library's own factory has it, which warns on the console. */
+function openExternal(
+  fields: Fields,
+  library: Library,
+  transporter: Transporter,
+): GoogleLibrary.BaseExternalAccountClient {
+  const options = { ...fields, transporter } as unknown as GoogleLibrary.ExternalAccountClientOptions;
+  const source = fields["credential_source"];
+  const has = (name: string): boolean => typeof source === "object" && source !== null && name in source;
+  if (has("environment_id")) return new library.AwsClient(options as GoogleLibrary.AwsClientOptions);
+  return has("executable")
+    ? new library.PluggableAuthClient(options as GoogleLibrary.PluggableAuthClientOptions)
+    : new library.IdentityPoolClient(options as GoogleLibrary.IdentityPoolClientOptions);
+}
+
+/** Undefined: there is no file. One that is named and can't be read is a fault, not a reason to look further. */
+async function readDefault(): Promise<string | undefined> {
+  const named = process.env["GOOGLE_APPLICATION_CREDENTIALS"];
+  try {
+    return await readFile(named || join(gcloudFolder(), "application_default_credentials.json"), "utf8");
+  } catch {
+    if (named) throw new TokenError("the file that GOOGLE_APPLICATION_CREDENTIALS names can't be read");
+    return undefined;
+  }
+}
+
+function gcloudFolder(): string {
+  return process.env["CLOUDSDK_CONFIG"] || join(homedir(), ".config", "gcloud");
 }
