@@ -17,7 +17,7 @@ import { describedSchema } from "../../translate/described-schema.ts";
 import type { Target } from "../../translate/format.ts";
 import { withTurn } from "../../translate/with-turn.ts";
 import { claudeSampling } from "./sampling.ts";
-import { writeThinking } from "./thinking-wish.ts";
+import { isThinking, writeThinking } from "./thinking-wish.ts";
 
 /** Writes a body of Anthropic's messages endpoint. */
 export function writeMessagesRequest(asked: NeutralRequest, target: Target): Json {
@@ -30,7 +30,7 @@ export function writeMessagesRequest(asked: NeutralRequest, target: Target): Jso
   extras.refuseRest("it has no counterpart there");
   const maxTokens = request.maxTokens ?? defaultMaxTokens(target.model);
   const { thinking, effort } = writeThinking(request, target.model, numberOf(maxTokens));
-  const sampling = claudeSampling(request, target.model);
+  const sampling = claudeSampling(request, target.model, isThinking(thinking));
   const system = [...request.system, ...request.turns.flatMap(systemBlocks)].filter(
     ({ text }) => text !== "",
   );

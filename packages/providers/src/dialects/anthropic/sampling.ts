@@ -4,6 +4,10 @@ import type { JsonNumber, NeutralRequest } from "../../neutral/request.ts";
 /** How tokens are picked. */
 export type Sampling = Pick<NeutralRequest, "temperature" | "topP" | "topK">;
 
+const NONE: Sampling = { temperature: undefined, topP: undefined, topK: undefined };
+/** The least that goes with thinking. */
+const LEAST_TOP_P = 0.95;
+
 const CLAUDE = /claude-/u;
 
 /** Models that let the caller say how they sample: up to 4.6. Anchored nowhere: clouds put names around the model's. */
@@ -12,11 +16,15 @@ const SAMPLED =
 
 /**
  * How a model of Anthropic's samples, as near as it knows to the caller's wish. Later models know one way only, and refuse every word about
- * it. Where both are said, which models from 4.1 on refuse, a 1 says nothing.
+ * it; so do all while they think, but for a `top_p` near 1. Where both are said, which models from 4.1 on refuse, a 1 says nothing.
  */
-export function claudeSampling({ temperature, topP, topK }: Sampling, model: string): Sampling {
-  if (CLAUDE.test(model) && !SAMPLED.test(model))
-    return { temperature: undefined, topP: undefined, topK: undefined };
+export function claudeSampling(
+  { temperature, topP, topK }: Sampling,
+  model: string,
+  thinks: boolean,
+): Sampling {
+  if (CLAUDE.test(model) && !SAMPLED.test(model)) return NONE;
+  if (thinks) return topP !== undefined && numberOf(topP) >= LEAST_TOP_P ? { ...NONE, topP } : NONE;
   const known = writeTemperature(temperature);
   const both = known !== undefined && topP !== undefined;
   if (both && numberOf(topP) === 1) return { temperature: known, topP: undefined, topK };

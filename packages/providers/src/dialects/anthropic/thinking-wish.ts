@@ -56,17 +56,22 @@ export function writeThinking(request: NeutralRequest, model: string, maxTokens:
   };
 }
 
+/** Whether a `thinking` field says that the model is to think. */
+export function isThinking(thinking: JsonObject | undefined): boolean {
+  return thinking !== undefined && thinking["type"] !== "disabled";
+}
+
 function effortOf(budget: number | undefined): Json | undefined {
   if (budget === undefined) return undefined;
   return budget <= 4096 ? "low" : budget <= 16_384 ? "medium" : "high";
 }
 
-/** Whether the turn that goes on began with a tool call whose thinking the caller did not give back. */
+/** Whether the answer whose calls are being worked on came back without the thinking that led to them. */
 function lacksThinking({ turns }: NeutralRequest): boolean {
-  const last = turns.at(-1);
-  if (last === undefined || !last.blocks.some(({ kind }) => kind === "tool_result")) return false;
-  const caller = turns.findLast(({ role }) => role === "assistant");
-  const thought = caller?.blocks.some(
+  const last = turns.findLastIndex(({ role }) => role === "assistant");
+  const after = turns.slice(last + 1).flatMap(({ blocks }) => blocks);
+  if (!after.some(({ kind }) => kind === "tool_result")) return false;
+  const thought = turns[last]?.blocks.some(
     (block) =>
       (block.kind === "redacted" || (block.kind === "thinking" && block.signature !== undefined)) &&
       block.format !== "google-gemini-v1",

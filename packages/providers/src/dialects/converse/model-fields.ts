@@ -3,7 +3,8 @@ import { type JsonObject, numberOf } from "../../json/lossless.ts";
 import type { NeutralRequest } from "../../neutral/request.ts";
 import { notTranslatable } from "../../translate/fault.ts";
 import { defaultMaxTokens } from "../anthropic/request-writer.ts";
-import { writeThinking } from "../anthropic/thinking-wish.ts";
+import { claudeSampling, type Sampling, writeTemperature } from "../anthropic/sampling.ts";
+import { isThinking, writeThinking } from "../anthropic/thinking-wish.ts";
 
 /** Whose model it is, as far as its id or its profile's name tells. */
 export type Maker = "claude" | "nova" | "nova-2" | "openai" | "mistral" | "other";
@@ -17,8 +18,9 @@ export function makerOf(model: string): Maker {
   return /mistral\./iu.test(model) ? "mistral" : "other";
 }
 
-/** What the caller wants that Converse leaves to each model. */
+/** What the caller wants that Converse leaves to each model, and how it samples with that. */
 export interface ModelFields {
+  readonly sampling: Sampling;
   /** `additionalModelRequestFields`. */
   readonly fields: JsonObject;
   /** A bound that thinking needs, where the caller gave none. */
@@ -28,25 +30,28 @@ export interface ModelFields {
 /** Says thinking and sampling in the words of the model's maker; refuses what that maker has no word for. */
 export function writeModelFields(request: NeutralRequest, model: string): ModelFields {
   const maker = makerOf(model);
-  const sampling = writeTopK(request, maker);
-  const { reasoning } = request;
-  if (reasoning === undefined) return { fields: sampling, maxTokens: undefined };
   if (maker === "claude") {
     const maxTokens = request.maxTokens ?? defaultMaxTokens(model);
     const { thinking, effort } = writeThinking(request, model, numberOf(maxTokens));
     const isNeeded = request.maxTokens === undefined && thinking?.["type"] === "enabled";
+    const claudes = claudeSampling(request, model, isThinking(thinking));
     return {
-      fields: { ...sampling, thinking, output_config: effort === undefined ? undefined : { effort } },
+      sampling: claudes,
+      fields: { top_k: claudes.topK, thinking, output_config: effort === undefined ? undefined : { effort } },
       maxTokens: isNeeded ? numberOf(maxTokens) : undefined,
     };
   }
-  return { fields: { ...sampling, ...writeEffort(request, maker) }, maxTokens: undefined };
+  const { temperature, topP, topK } = request;
+  return {
+    sampling: { temperature: writeTemperature(temperature), topP, topK },
+    fields: { ...writeTopK(topK, maker), ...writeEffort(request, maker) },
+    maxTokens: undefined,
+  };
 }
 
-function writeTopK({ topK }: NeutralRequest, maker: Maker): JsonObject {
+function writeTopK(topK: NeutralRequest["topK"], maker: Maker): JsonObject {
   if (topK === undefined) return {};
   switch (maker) {
-    case "claude":
     case "mistral":
       return { top_k: topK };
     case "nova":

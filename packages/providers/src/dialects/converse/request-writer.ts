@@ -3,7 +3,6 @@ import type { Block, NeutralRequest, TextBlock, Tool, Turn } from "../../neutral
 import { invalidField, notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
 import type { Target } from "../../translate/format.ts";
-import { claudeSampling, type Sampling, writeTemperature } from "../anthropic/sampling.ts";
 import { withTurn } from "../../translate/with-turn.ts";
 import { betasFor } from "./betas.ts";
 import { type Maker, makerOf, writeModelFields } from "./model-fields.ts";
@@ -26,8 +25,7 @@ export function writeConverseRequest(asked: NeutralRequest, target: Target): Jso
   const added = objectIn(extras, "additionalModelRequestFields");
   const lastPoint = cachePoint(extras.take("cache_control"));
   extras.refuseRest("it has no counterpart there");
-  const sampling = maker === "claude" ? claudeSampling(request, target.model) : inBounds(request);
-  const { fields, maxTokens } = writeModelFields({ ...request, ...sampling }, target.model);
+  const { sampling, fields, maxTokens } = writeModelFields(request, target.model);
   const tools = writeTools(request, maker);
   const messages = writeTurns(request.turns, new BlockWriter(maker === "claude"));
   if (lastPoint !== undefined) messages.at(-1)?.content.push(lastPoint);
@@ -55,10 +53,6 @@ export function writeConverseRequest(asked: NeutralRequest, target: Target): Jso
     ...own,
     requestMetadata: own["requestMetadata"] ?? writeUser(request.user),
   };
-}
-
-function inBounds({ temperature, topP, topK }: NeutralRequest): Sampling {
-  return { temperature: writeTemperature(temperature), topP, topK };
 }
 
 function objectIn(extras: Fields, key: string): JsonObject | undefined {
