@@ -20,6 +20,7 @@ export { nativePaths } from "./snapshot/native-endpoints.ts";
 export { keepsResponses, readProviders, type ProviderAccount } from "./snapshot/provider-account.ts";
 export {
   credentialReference,
+  describeReference,
   processSecrets,
   resolveSecret,
   type ResolvedSecret,

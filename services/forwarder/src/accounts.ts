@@ -8,8 +8,9 @@ import { ProviderReadinessSchema } from "@switchyard/proto/events/v1/events";
 import { FAMILIES } from "@switchyard/providers";
 import type { Family } from "@switchyard/providers";
 import type { Logger } from "@switchyard/telemetry";
-import { createGoogleTokens } from "@switchyard/upstream";
 import type { TokenSource } from "@switchyard/upstream";
+import { missingToken, tokensOf } from "./account-tokens.ts";
+import type { AccountTokens } from "./account-tokens.ts";
 
 /** Secret files are read again, and readiness is repeated, this often: routers forget forwarders that are silent. */
 const REPEAT_MS = 5_000;
@@ -27,7 +28,7 @@ export interface Account {
 interface Held {
   readonly facts: ProviderAccount;
   readonly secret: ResolvedSecret;
-  readonly tokens: TokenSource | undefined;
+  readonly tokens: AccountTokens | undefined;
 }
 
 /** The providers part of the config with its secrets, which live here and nowhere else (R10). */
@@ -39,6 +40,7 @@ export class Accounts {
   readonly #timer: NodeJS.Timeout;
   readonly #told = new Set<string>();
   #held: ReadonlyMap<string, Held> = new Map();
+  #closed = false;
 
   constructor(deps: {
     readonly bus: EventBus;
@@ -66,7 +68,7 @@ export class Accounts {
     const family = held === undefined ? undefined : FAMILIES.get(held.facts.family);
     if (held === undefined || family === undefined || held.secret.kind === "missing") return undefined;
     const { facts, tokens } = held;
-    if (tokens !== undefined) return { facts, family, secret: undefined, tokens };
+    if (tokens !== undefined) return { facts, family, secret: undefined, tokens: tokens.source };
     const secret = held.secret.kind === "secret" ? held.secret.secret : undefined;
     return { facts, family, secret };
   }
@@ -83,12 +85,13 @@ export class Accounts {
   /** Names of providers without a usable secret or token. */
   notReady(): string[] {
     return [...this.#held.values()]
-      .filter(({ secret, tokens }) => secret.kind === "missing" || tokens?.isFailing === true)
+      .filter(({ secret, tokens }) => secret.kind === "missing" || tokens?.source.isFailing === true)
       .map(({ facts }) => facts.name);
   }
 
   /** Says goodbye to routers. */
   close(): void {
+    this.#closed = true;
     clearInterval(this.#timer);
     this.#publish(true);
   }
@@ -98,15 +101,25 @@ export class Accounts {
     this.#held = new Map(
       accounts.map((facts) => {
         const secret = resolveSecret(facts.credential, this.#secrets);
-        const held = before.get(facts.name);
-        return [facts.name, { facts, secret, tokens: tokensOf(facts, secret, held) }];
+        return [
+          facts.name,
+          { facts, secret, tokens: tokensOf(facts, secret, before.get(facts.name)?.tokens) },
+        ];
       }),
     );
+    this.#report();
+    for (const { tokens } of this.#held.values()) {
+      // Nobody has to wait for the first; and routers send nothing to what is not ready, so nobody else finds out that it is again.
+      if (tokens !== undefined && tokens.source.current() === undefined) {
+        void tokens.source.next().then(() => this.#report());
+      }
+    }
+  }
+
+  #report(): void {
+    if (this.#closed) return;
     for (const { facts, secret, tokens } of this.#held.values()) {
-      const noToken = tokens?.isFailing === true ? "a token for its credential" : undefined;
-      this.#tell(facts.name, secret.kind === "missing" ? secret.reference : noToken);
-      // Routers send nothing to what is not ready, so nobody else would find out that it is again.
-      if (noToken !== undefined) void tokens?.next();
+      this.#tell(facts.name, secret.kind === "missing" ? secret.reference : missingToken(facts, tokens));
     }
     this.#publish(false);
   }
@@ -130,21 +143,4 @@ export class Accounts {
     });
     this.#bus.publish(SUBJECTS.readinessOf(this.#name), toBinary(ProviderReadinessSchema, readiness));
   }
-}
-
-/** The tokens of an account whose family wants them: those at hand while its credential stays. A credential that is a token is sent itself. */
-function tokensOf(
-  facts: ProviderAccount,
-  secret: ResolvedSecret,
-  before: Held | undefined,
-): TokenSource | undefined {
-  if (FAMILIES.get(facts.family)?.tokens === undefined || secret.kind === "missing") return undefined;
-  const credential = secret.kind === "secret" ? secret.secret : undefined;
-  if (credential !== undefined && !credential.startsWith("{")) return undefined;
-  const isSame = before?.secret.kind === secret.kind && secretText(before.secret) === credential;
-  return (isSame ? before.tokens : undefined) ?? createGoogleTokens(credential);
-}
-
-function secretText(secret: ResolvedSecret): string | undefined {
-  return secret.kind === "secret" ? secret.secret : undefined;
 }

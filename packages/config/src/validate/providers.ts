@@ -98,9 +98,12 @@ export const missingCredentials: Check = (config) => {
   const warnings: Fault[] = [];
   eachAt(config.providers, "providers", ({ credential, family }, at) => {
     if (credential !== undefined || family === Family.OPENAI_COMPATIBLE) return;
+    const name = familyName(family);
+    const hasTokens = isFamilyName(name) && FAMILIES.get(name)?.tokens !== undefined;
+    const instead = hasTokens ? "what the machine has is used" : "requests go without a secret";
     warnings.push({
       path: `${at}.credential`,
-      message: "is missing: requests go without a secret; write { none: true } if that is meant",
+      message: `is missing: ${instead}; write { none: true } if that is meant`,
     });
   });
   return warnings;

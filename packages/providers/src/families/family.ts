@@ -78,8 +78,11 @@ export interface ProviderRequest {
 /** How a provider family is called. Its folder has the same files as every other's. */
 export interface Family {
   readonly name: FamilyName;
-  /** An account's credential is not sent itself: whoever sends gets tokens for it, and gives one as the secret. */
-  readonly tokens?: "google" | undefined;
+  /**
+   * Whose tokens or keys an account sends that names no secret, or one that is not sent itself: whoever sends gets them, and gives one as
+   * the secret.
+   */
+  readonly tokens?: "google" | "aws" | "entra" | undefined;
   /** What a caller's endpoint is served by: the endpoint itself, or what it is translated to (R5). Throws a {@link FamilyError} for neither. */
   wireOf(asked: {
     readonly endpoint: Endpoint;

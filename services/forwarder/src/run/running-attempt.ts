@@ -60,6 +60,8 @@ export class RunningAttempt implements AttemptListener {
   readonly #scope: AttemptScope;
   #traced: TracedAttempt | undefined;
   #attempt: Attempt | undefined;
+  /** Where it carries a token: tells that the provider does not take it. */
+  #refuseToken: (() => void) | undefined;
   #delay: NodeJS.Timeout | undefined;
   #slow: NodeJS.Timeout | undefined;
   #translated = false;
@@ -143,12 +145,24 @@ export class RunningAttempt implements AttemptListener {
     }
   }
 
-  /** A token is nearly always at hand; where one must be got first, the request waits for it. */
+  /** A token is nearly always at hand; where one must be got first, the request waits for it, no longer than for a connection. */
   async #sendWithToken(account: Account, tokens: TokenSource): Promise<void> {
-    const secret = tokens.current() ?? (await tokens.next());
+    const secret = tokens.current() ?? (await this.#nextToken(tokens));
     if (this.#over) return;
-    if (secret === undefined) this.#notReady();
-    else this.#sendAs({ ...account, secret });
+    if (secret === undefined) {
+      this.#notReady();
+      return;
+    }
+    this.#refuseToken = () => tokens.refused(secret);
+    this.#sendAs({ ...account, secret });
+  }
+
+  async #nextToken(tokens: TokenSource): Promise<string | undefined> {
+    const longest = Number(this.order.connectTimeoutMs);
+    if (longest > 0) this.#delay = setTimeout(() => this.#notReady(), longest);
+    const token = await tokens.next();
+    clearTimeout(this.#delay);
+    return token;
   }
 
   #sendAs(account: Account): void {
@@ -245,6 +259,7 @@ export class RunningAttempt implements AttemptListener {
 
   onFailed(given: AttemptFailure): void {
     if (!this.#end()) return;
+    if (given.error === "auth") this.#refuseToken?.();
     const failed = blameless(given, this.#request);
     this.#scope.end(failed);
     this.#listener.onFailed(this, failed);

@@ -6,6 +6,7 @@ import { addressOf } from "./address.ts";
 /** Azure OpenAI. */
 export const family: Family = {
   name: "azure_openai",
+  tokens: "entra",
   wireOf: openAiWire,
   buildRequest(input) {
     const own = input.secret === undefined ? [] : authHeader(input.secret);

@@ -10,6 +10,7 @@ const DEFAULT_VERSION = "2023-06-01";
 /** Bedrock's OpenAI- and Anthropic-compatible endpoint: Claude has Anthropic's API there, all others have OpenAI's. */
 export const family: Family = {
   name: "bedrock_mantle",
+  tokens: "aws",
   wireOf({ endpoint, model }) {
     if (isClaude(model)) return endpoint === "chat" || endpoint === "responses" ? "messages" : endpoint;
     if (endpoint === "count_tokens") throw new FamilyError("only Claude's tokens can be counted there");

@@ -7,6 +7,7 @@ import { addressOf } from "./address.ts";
 /** Amazon Bedrock's own API, Converse. */
 export const family: Family = {
   name: "bedrock",
+  tokens: "aws",
   wireOf({ endpoint }) {
     if (endpoint === "native") return endpoint;
     if (endpoint === "chat" || endpoint === "messages" || endpoint === "responses") return "converse";
