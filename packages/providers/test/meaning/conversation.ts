@@ -113,6 +113,13 @@ const input = fc.dictionary(
   },
 );
 
+const ids: fc.Arbitrary<(place: number) => string> = fc.constantFrom(
+  (place) => `functions.f:${place}`,
+  (place) => `call_${"x".repeat(80)}${place}`,
+  (place) => `${place}|ä`,
+  (place) => `toolu_${place}`,
+);
+
 /** What the generated conversations hold. */
 export interface Wishes {
   /** Images by URL. */
@@ -121,6 +128,8 @@ export interface Wishes {
   readonly failures: boolean;
   readonly topK: boolean;
   readonly stop: boolean;
+  /** Ids of calls as other vendors write them: with other characters, or long. */
+  readonly oddIds: boolean;
   /** Places where a cache is to end. */
   readonly caches: boolean;
   /** Refusing several calls at once. */
@@ -163,6 +172,7 @@ export function conversations(wishes: Wishes): fc.Arbitrary<Asked> {
       system: fc.array(said, { maxLength: 2 }),
       rounds: fc.array(round, { maxLength: 3 }),
       final: said,
+      idOf: wishes.oddIds ? ids : fc.constant((place: number) => `call_${place}`),
       tools: fc.constant(tools),
       choice: tools.length === 0 ? fc.constant(undefined) : choice,
       parallel:
@@ -179,7 +189,7 @@ export function conversations(wishes: Wishes): fc.Arbitrary<Asked> {
       schema: fc.option(schema, { nil: undefined }),
     });
   });
-  return request.map(({ rounds, final, system, ...rest }) => {
+  return request.map(({ rounds, final, system, idOf, ...rest }) => {
     let count = 0;
     const turns: Turn[] = [];
     const late: string[] = [];
@@ -189,9 +199,7 @@ export function conversations(wishes: Wishes): fc.Arbitrary<Asked> {
         turns.push({ role: "system", parts: [{ kind: "text", text: instruction }] });
         late.push(instruction);
       }
-      const made = calls
-        .filter(({ name }) => name !== "")
-        .map((call) => ({ ...call, id: `call_${count++}` }));
+      const made = calls.filter(({ name }) => name !== "").map((call) => ({ ...call, id: idOf(count++) }));
       const words = answer ?? (made.length === 0 ? "ok" : undefined);
       turns.push({
         role: "assistant",

@@ -16,6 +16,7 @@ const ALL: Wishes = {
   topK: false,
   stop: true,
   caches: true,
+  oddIds: false,
   parallel: true,
   late: true,
 };

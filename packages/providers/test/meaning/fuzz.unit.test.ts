@@ -32,6 +32,7 @@ const WISHES = {
   topK: false,
   stop: true,
   caches: true,
+  oddIds: false,
   parallel: true,
   late: false,
 };

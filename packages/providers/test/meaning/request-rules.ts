@@ -68,6 +68,10 @@ const KINDS: Readonly<Record<string, string>> = {
   tool_result: "result",
 };
 
+function idsIn(block: Fields): string[] {
+  return [block["id"], block["tool_use_id"]].flatMap((id) => (typeof id === "string" ? [id] : []));
+}
+
 export const messagesRules: RequestRules = (body) => {
   const thinking = fields(body["thinking"]);
   const turns = list(body["messages"]).map((value) => {
@@ -95,6 +99,10 @@ export const messagesRules: RequestRules = (body) => {
     ...loopFaults(thinking["type"] === "enabled", kinds),
     ...faultsOf([
       [typeof body["max_tokens"] === "number", "no max_tokens"],
+      [
+        blocks.every((block) => idsIn(block).every((id) => /^[\w-]+$/u.test(id))),
+        "an id of other characters",
+      ],
       [
         blocks.every((block) => block["type"] !== "text" || text(block["text"]).trim() !== ""),
         "a text is blank",
@@ -149,6 +157,12 @@ export const converseRules: RequestRules = (body) => {
       ],
       [!called || list(fields(body["toolConfig"])["tools"]).length > 0, "calls without toolConfig"],
       [kinds.every((said) => said.length > 0), "a turn is empty"],
+      [
+        turns.every((turn) =>
+          [...ids(turn, "toolUse"), ...ids(turn, "toolResult")].every((id) => /^[\w-]{1,64}$/u.test(id)),
+        ),
+        "an id of other characters, or too long",
+      ],
     ]),
   ];
 };
@@ -175,6 +189,12 @@ export const chatRules: RequestRules = (body) => {
     ...faults,
     ...faultsOf([
       [waiting.length === 0, "calls at the end"],
+      [
+        messages.every((one) =>
+          list(one["tool_calls"]).every((call) => text(fields(call)["id"]).length <= 40),
+        ),
+        "an id of more than 40 characters",
+      ],
       [
         offered || (body["tool_choice"] === undefined && body["parallel_tool_calls"] === undefined),
         "a choice without tools",

@@ -11,6 +11,7 @@ import type {
   Tool,
   Turn,
 } from "../../neutral/request.ts";
+import { plainId } from "../../translate/call-id.ts";
 import { notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
 import { describedSchema } from "../../translate/described-schema.ts";
@@ -115,12 +116,12 @@ function writeBlock(block: Block): JsonObject[] {
     case "redacted":
       return isOwn(block) ? [{ type: "redacted_thinking", data: block.data }] : [];
     case "tool_call":
-      return [{ type: "tool_use", id: toolId(block.id), name: block.name, input: block.input, ...cache }];
+      return [{ type: "tool_use", id: plainId(block.id), name: block.name, input: block.input, ...cache }];
     case "tool_result":
       return [
         {
           type: "tool_result",
-          tool_use_id: toolId(block.id),
+          tool_use_id: plainId(block.id),
           content: block.content.flatMap(writeBlock),
           is_error: block.isError || undefined,
           ...cache,
@@ -136,11 +137,6 @@ function writeBlock(block: Block): JsonObject[] {
 /** Whether Anthropic itself thought it. */
 function isOwn({ format }: ThinkingBlock | RedactedBlock): boolean {
   return format === undefined || format === "anthropic-claude-v1";
-}
-
-/** The API takes no other characters in ids; a call and its result change alike. */
-function toolId(id: string): string {
-  return id.replace(/[^a-zA-Z0-9_-]/gu, "_") || "_";
 }
 
 function writeSource(source: Source): JsonObject {

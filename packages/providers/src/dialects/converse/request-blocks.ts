@@ -1,7 +1,6 @@
-import { crc32 } from "../../event-stream/crc32.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/lossless.ts";
-import { encodeUtf8 } from "../../json/text.ts";
 import type { Block, DocumentBlock, ImageBlock, ToolResultBlock } from "../../neutral/request.ts";
+import { plainId } from "../../translate/call-id.ts";
 import { notTranslatable } from "../../translate/fault.ts";
 
 const IMAGES: ReadonlySet<string> = new Set(["png", "jpeg", "gif", "webp"]);
@@ -57,7 +56,7 @@ export class BlockWriter {
         return this.#isReadable(block) ? [{ reasoningContent: { redactedContent: block.data } }] : [];
       case "tool_call": {
         const { name, input } = block;
-        return [{ toolUse: { toolUseId: toolId(block.id), name, input } }];
+        return [{ toolUse: { toolUseId: plainId(block.id, ID_LIMIT), name, input } }];
       }
       case "tool_result":
         return [{ toolResult: this.#writeResult(block) }];
@@ -75,7 +74,7 @@ export class BlockWriter {
 
   #writeResult(block: ToolResultBlock): JsonObject {
     return {
-      toolUseId: toolId(block.id),
+      toolUseId: plainId(block.id, ID_LIMIT),
       content: block.content.flatMap((part) => this.#writeKind(part)),
       status: block.isError ? "error" : undefined,
     };
@@ -119,14 +118,6 @@ export function cachePoint(control: Json | undefined): JsonObject | undefined {
   if (!isJsonObject(control)) return undefined;
   const ttl = control["ttl"] === "1h" ? "1h" : undefined;
   return { cachePoint: { type: "default", ttl } };
-}
-
-/** Ids as the API takes them; a call and its result change alike, and ids that differ stay different. */
-function toolId(id: string): string {
-  const plain = id.replace(/[^a-zA-Z0-9_-]/gu, "_") || "_";
-  if (plain.length <= ID_LIMIT) return plain;
-  const bytes = encodeUtf8(id);
-  return `${plain.slice(0, ID_LIMIT - 9)}_${crc32(bytes, 0, bytes.length).toString(16).padStart(8, "0")}`;
 }
 
 function writeImage({ source, path }: ImageBlock): JsonObject {

@@ -11,6 +11,7 @@ import type {
   ToolResultBlock,
   Turn,
 } from "../../neutral/request.ts";
+import { shortId } from "../../translate/call-id.ts";
 import { urlOfSource } from "../../translate/data-url.ts";
 import { notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
@@ -22,6 +23,8 @@ const GOOGLE = "google-gemini-v1";
 /** Longest `user` that OpenAI takes. */
 const USER_LIMIT = 64;
 const STOP_LIMIT = 4;
+/** Longest id of a call that OpenAI takes. */
+const ID_LIMIT = 40;
 /** These APIs have no field that says that a tool failed (BH-24). */
 const ERROR_MARK = "[tool error]";
 /** Budgets up to which an effort comes nearest, tokens. */
@@ -132,7 +135,7 @@ function writeAssistant(turn: Turn, wishes: Wishes): Json {
 
 function writeCall(block: ToolCallBlock, signature: string | undefined): Json {
   return {
-    id: block.id,
+    id: shortId(block.id, ID_LIMIT),
     type: "function",
     function: { name: block.name, arguments: printJson(block.input) },
     extra_content: writeGoogle(signature),
@@ -169,7 +172,7 @@ function writeResult(result: ToolResultBlock): Json {
   const text = pieces.join("\n");
   return {
     role: "tool",
-    tool_call_id: result.id,
+    tool_call_id: shortId(result.id, ID_LIMIT),
     content: !result.isError ? text : text === "" ? ERROR_MARK : `${ERROR_MARK} ${text}`,
   };
 }
