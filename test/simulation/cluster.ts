@@ -15,6 +15,7 @@ import {
   type HealthState,
   type History,
   type Outcome,
+  type ProbeClaims,
   reduceAll,
   type RequestFacts,
   REPORT_EVERY_MS,
@@ -62,6 +63,8 @@ class Cluster {
   readonly #routers: readonly Router[];
   readonly #forwarders: readonly Forwarder[];
   readonly #providers: ReadonlyMap<string, Provider>;
+  /** What the health service last heard from each router. */
+  readonly #claims = new Map<string, ProbeClaims>();
   #health: HealthState = EMPTY_HEALTH_STATE;
 
   constructor(scenario: Scenario, clock: SimulatedClock, watcher: Watcher) {
@@ -117,7 +120,7 @@ class Cluster {
         deadline: undefined,
       },
       key: this.#one(keys),
-      router: this.#one(this.#routers),
+      router: this.#one(this.#routers.slice(this.#scenario.idleRouters)),
       forwarder: this.#one(this.#forwarders),
       seed: Math.floor(random() * 0x1_0000_0000),
       history: EMPTY_HISTORY,
@@ -232,12 +235,16 @@ class Cluster {
     this.#health = expire(this.#health, now).state;
     this.#grant();
     if (this.#health.snapshot !== before) this.#tell(this.#health.snapshot);
-    for (const router of this.#routers) router.tick(now);
+    for (const router of this.#routers) {
+      router.tick(now);
+      const claims = router.probeClaims(now);
+      this.#send(() => this.#claims.set(router.name, claims));
+    }
   }
 
   #grant(): void {
     const names = this.#routers.map(({ name }) => name);
-    const snapshot = grantProbes(this.#health.snapshot, names, this.#clock.now);
+    const snapshot = grantProbes(this.#health.snapshot, names, this.#clock.now, this.#claims);
     this.#health = { ...this.#health, snapshot };
   }
 

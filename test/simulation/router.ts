@@ -13,6 +13,9 @@ import {
   type LoadReport,
   mergeHealth,
   type Outcome,
+  PROBE_LEASE_MS,
+  probeClaims,
+  type ProbeClaims,
   reduceAll,
   type RequestFacts,
   type CallerKey,
@@ -27,6 +30,7 @@ export class Router {
   readonly ledger = new LoadLedger();
   readonly #scenario: Scenario;
   #health: HealthState = EMPTY_HEALTH_STATE;
+  #trafficAt = Number.NEGATIVE_INFINITY;
 
   constructor(name: string, scenario: Scenario) {
     this.name = name;
@@ -47,6 +51,7 @@ export class Router {
     readonly now: number;
   }): Decided {
     const { id, facts, key, history, seed, forwarder, now } = request;
+    this.#trafficAt = now;
     const decided = decide({
       config: this.#scenario.config,
       health: this.#health.snapshot,
@@ -78,6 +83,13 @@ export class Router {
 
   report(report: LoadReport, now: number): void {
     this.ledger.report(report, now);
+  }
+
+  probeClaims(now: number): ProbeClaims {
+    const { config, group } = this.#scenario;
+    const groups = this.#trafficAt + PROBE_LEASE_MS < now ? [] : [group.key];
+    const probing = this.ledger.snapshot(EVERYONE_READY).probes?.keys() ?? [];
+    return probeClaims(this.snapshot, config, groups, probing, this.name, now);
   }
 
   tick(now: number): void {

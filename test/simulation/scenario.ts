@@ -45,6 +45,8 @@ export interface Scenario {
   readonly keys: readonly CallerKey[];
   readonly providers: ReadonlyMap<string, ProviderScript>;
   readonly routers: number;
+  /** How many of them no request comes to: fewer than all. */
+  readonly idleRouters: number;
   readonly forwarders: number;
   /** Longest way of a message, ms. */
   readonly messageMs: number;
@@ -93,6 +95,7 @@ export function scenarioOf(seed: number, strategy: Strategy): Scenario {
   const policy = policyOf(preset, strategy, random);
   const key = groupKey("p", "g");
   const group: Group = { key, name: "g", project: "p", deployments, policy };
+  const routers = between(1, 3);
   return {
     seed,
     strategy,
@@ -101,7 +104,8 @@ export function scenarioOf(seed: number, strategy: Strategy): Scenario {
     config: configOf(group),
     keys: Array.from({ length: KEYS }, (_, index) => callerOf(`k${index}`)),
     providers,
-    routers: between(1, 3),
+    routers,
+    idleRouters: seed % 3 === 0 ? routers - 1 : 0,
     forwarders: between(1, 3),
     messageMs: between(1, 20),
     lostReports: random() < 0.3 ? 0.05 : 0,

@@ -28,6 +28,7 @@ import type {
 import { BenchEventSchema, ScopeStateSchema } from "@switchyard/proto/events/v1/events";
 import type { ScopeState } from "@switchyard/proto/events/v1/events";
 import { entryFromWire, entryToWire } from "./benches.ts";
+import type { RouterBoard } from "./router-presence.ts";
 import { BUCKETS, SUBJECTS } from "./subjects.ts";
 
 const EXPIRE_EVERY_MS = 1_000;
@@ -48,8 +49,8 @@ export interface HealthReplicaOptions {
    * `follows`: it tells others only of benches that no outcome shows (E2).
    */
   readonly role: "keeps" | "follows";
-  /** B4: names of the live routers, for whoever keeps: each bench that may be probed names one of them. */
-  readonly routers?: () => readonly string[];
+  /** B4: the live routers, for whoever keeps: each bench that may be probed names one of them. */
+  readonly routers?: Pick<RouterBoard, "names" | "claims">;
 }
 
 /**
@@ -137,7 +138,7 @@ export class HealthReplica {
     const { role, routers, now } = this.#options;
     if (role !== "keeps" || routers === undefined || !this.#probes) return [];
     const before = this.snapshot;
-    const snapshot = grantProbes(before, routers(), now());
+    const snapshot = grantProbes(before, routers.names, now(), routers.claims);
     if (snapshot === before) return [];
     this.#state = { ...this.#state, snapshot };
     return [...snapshot.benches.keys()].filter(

@@ -1,5 +1,6 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { EventBus, Subscription } from "@switchyard/bus";
+import type { ProbeClaims } from "@switchyard/core";
 import { RouterPresenceSchema } from "@switchyard/proto/events/v1/events";
 import { SUBJECTS } from "./subjects.ts";
 
@@ -8,11 +9,24 @@ const REPEAT_MS = 1_000;
 /** A router that is silent for this long is gone. */
 const SILENT_AFTER_MS = 5_000;
 const MOST_ROUTERS = 1_024;
+const NO_CLAIMS: ProbeClaims = { wants: new Set(), holds: new Set() };
 
-/** Says on the bus that a router is there, again and again; the returned function says that it leaves. */
-export function announceRouter(bus: EventBus, router: string): () => void {
+/** So that what a router says stays small; those beyond are asked for when others are over. */
+const MOST_WANTED = 1_000;
+
+/**
+ * Says on the bus that a router is there, again and again, and what it `claims` of probes (B4); the returned function
+ * says that it leaves.
+ */
+export function announceRouter(bus: EventBus, router: string, claims?: () => ProbeClaims): () => void {
   const say = (leaving: boolean): void => {
-    const presence = create(RouterPresenceSchema, { router, leaving });
+    const { wants, holds } = claims?.() ?? NO_CLAIMS;
+    const presence = create(RouterPresenceSchema, {
+      router,
+      leaving,
+      wantsProbes: [...wants].slice(0, MOST_WANTED),
+      holdsProbes: [...holds],
+    });
     bus.publish(SUBJECTS.routersOf(router), toBinary(RouterPresenceSchema, presence));
   };
   say(false);
@@ -32,6 +46,7 @@ export class RouterBoard {
   readonly #now: () => number;
   readonly #heardAt = new Map<string, number>();
   readonly #subscription: Subscription;
+  readonly #claims = new Map<string, ProbeClaims>();
   #names: readonly string[] = [];
 
   constructor(bus: EventBus, now: () => number) {
@@ -44,16 +59,29 @@ export class RouterBoard {
     return this.#names;
   }
 
+  /** B4: what each says of probes, by its name. */
+  get claims(): ReadonlyMap<string, ProbeClaims> {
+    return this.#claims;
+  }
+
   close(): void {
     this.#subscription.unsubscribe();
   }
 
   #onPresence(payload: Uint8Array): void {
-    const { router, leaving } = fromBinary(RouterPresenceSchema, payload);
+    const { router, leaving, wantsProbes, holdsProbes } = fromBinary(RouterPresenceSchema, payload);
     const now = this.#now();
-    this.#heardAt.delete(router);
-    if (!leaving && this.#heardAt.size < MOST_ROUTERS) this.#heardAt.set(router, now);
-    for (const [name, at] of this.#heardAt) if (at + SILENT_AFTER_MS < now) this.#heardAt.delete(name);
+    this.#forget(router);
+    if (!leaving && this.#heardAt.size < MOST_ROUTERS) {
+      this.#heardAt.set(router, now);
+      this.#claims.set(router, { wants: new Set(wantsProbes), holds: new Set(holdsProbes) });
+    }
+    for (const [name, at] of this.#heardAt) if (at + SILENT_AFTER_MS < now) this.#forget(name);
     this.#names = [...this.#heardAt.keys()];
+  }
+
+  #forget(router: string): void {
+    this.#heardAt.delete(router);
+    this.#claims.delete(router);
   }
 }

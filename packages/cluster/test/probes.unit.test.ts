@@ -5,6 +5,7 @@ import {
   type Clock,
   type LoadReport,
   type Outcome,
+  probeClaims,
 } from "@switchyard/core";
 import { eventually, fakeClock } from "@switchyard/testkit";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -45,7 +46,15 @@ function failed(at: number): Outcome {
 
 function keeper(bus: Bus, clock: Clock, routers: readonly string[], text = PROBING): HealthReplica {
   const now = (): number => clock.now();
-  const made = kept(new HealthReplica({ bus, name: "h1", role: "keeps", now, routers: () => routers }));
+  const made = kept(
+    new HealthReplica({
+      bus,
+      name: "h1",
+      role: "keeps",
+      now,
+      routers: { names: routers, claims: new Map() },
+    }),
+  );
   made.useConfig(snapshotOf(text));
   return made;
 }
@@ -83,6 +92,43 @@ describe("probes and ramps", () => {
     clock.advance(1_000);
     vi.advanceTimersByTime(1_000);
     expect(health.snapshot.benches.get(SCOPE)?.probe).toEqual({ router: "r1", until: 1_011_000 });
+  });
+
+  it("B4: where the router that was named has no traffic, another that has is named in bounded time", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    const bus = createMemoryBus();
+    const clock = fakeClock(1_000_000);
+    const now = (): number => clock.now();
+    const board = kept(new RouterBoard(bus, now));
+    const health = kept(new HealthReplica({ bus, name: "h1", role: "keeps", now, routers: board }));
+    const config = snapshotOf(PROBING);
+    health.useConfig(config);
+    // Whoever is named first is the one without traffic.
+    let named: string | undefined;
+    const replicas = ["r1", "r2"].map((name) => {
+      const replica = kept(new HealthReplica({ bus, name, role: "follows", now }));
+      const groups = (): string[] => (name === named ? [] : ["default/g"]);
+      const leave = announceRouter(bus, name, () =>
+        probeClaims(replica.snapshot, config, groups(), [], name, clock.now()),
+      );
+      open.push({ close: leave });
+      return { name, replica };
+    });
+    await eventually(() => expect(board.names).toHaveLength(2));
+    health.observe([failed(clock.now())]);
+    named = health.snapshot.benches.get(SCOPE)?.probe?.router;
+    expect(["r1", "r2"]).toContain(named);
+    for (let second = 0; second < 15; second += 1) {
+      clock.advance(1_000);
+      vi.advanceTimersByTime(1_000);
+      // What was said goes round before the next second.
+      await new Promise((done) => setImmediate(done));
+    }
+    for (const { replica } of replicas) {
+      const lease = replica.snapshot.benches.get(SCOPE)?.probe;
+      expect(lease?.router).toBe(named === "r1" ? "r2" : "r1");
+      expect(lease?.until).toBeGreaterThan(clock.now());
+    }
   });
 
   it("travel with their times, moved to the reader's clock", () => {

@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   benchLookup,
@@ -13,6 +14,8 @@ import {
   type Outcome,
   PROBE_LEASE_MS,
   PROBE_MAX_MS,
+  probeClaims,
+  type ProbeClaims,
   reduce,
   wantsProbes,
 } from "../src/index.ts";
@@ -197,6 +200,110 @@ describe("leases of probes", () => {
     const over = T0 + PROBE_LEASE_MS + PROBE_MAX_MS;
     expect(at(grantProbes(long, ["other"], over - 1))).toEqual(at(long));
     expect(at(grantProbes(long, ["other"], over))).toMatchObject({ router: "other" });
+  });
+
+  const says = (wants: boolean, holds = false): ProbeClaims => ({
+    wants: new Set(wants ? ["m:a/m"] : []),
+    holds: new Set(holds ? ["m:a/m"] : []),
+  });
+
+  it("B4 of the routers that have traffic for a bench one is named, whoever else is there", () => {
+    const bare = benched({ "m:a/m": T0 + 60_000 });
+    for (const asking of ["r1", "r2", "r3"]) {
+      const claims = new Map([[asking, says(true)]]);
+      expect(at(grantProbes(bare, ["r1", "r2", "r3"], T0, claims))).toMatchObject({ router: asking });
+    }
+  });
+
+  it("B4 a lease without traffic runs out while another asks, and passes on once nothing can probe by it", () => {
+    const first = leased();
+    const all = ["busy", ROUTER];
+    const grant = (now: number, mine: ProbeClaims) =>
+      at(
+        grantProbes(
+          first,
+          all,
+          now,
+          new Map([
+            ["busy", says(true)],
+            [ROUTER, mine],
+          ]),
+        ),
+      );
+    const idle = { router: ROUTER, until: T0 + PROBE_LEASE_MS };
+    expect(grant(T0 + 6_000, says(false, true))).toEqual(idle);
+    expect(grant(idle.until, says(false, true))).toEqual(idle);
+    expect(grant(idle.until, says(true, true))).toMatchObject({ router: ROUTER });
+    expect(grant(idle.until, says(false))).toMatchObject({ router: "busy" });
+    const nobody = new Map([
+      ["busy", says(false)],
+      [ROUTER, says(false)],
+    ]);
+    expect(at(grantProbes(first, all, T0 + 6_000, nobody))).toMatchObject({ router: ROUTER });
+    const silent = new Map([["busy", says(true)]]);
+    expect(at(grantProbes(first, all, idle.until, silent))).toEqual(idle);
+  });
+
+  it("B4 law: at most one router probes at a time, and one with traffic is named while the bench stands", () => {
+    const names = ["r1", "r2", "r3"];
+    const probe = fc.record({ second: fc.nat(120), of: fc.constantFrom(...names), ms: fc.nat(PROBE_MAX_MS) });
+    const world = fc.record({
+      busy: fc.subarray(names, { minLength: 1 }),
+      probes: fc.array(probe, { maxLength: 40 }),
+      delay: fc.integer({ min: 0, max: 1_500 }),
+    });
+    fc.assert(
+      fc.property(world, ({ busy, probes, delay }) => {
+        let health = benched({ "m:a/m": T0 + 600_000 });
+        // As each router knows it, `delay` ms late; and what health heard of each, as late.
+        const known: { readonly from: number; readonly health: HealthSnapshot }[] = [];
+        const said: { readonly from: number; readonly claims: ReadonlyMap<string, ProbeClaims> }[] = [];
+        const latest = <T extends { readonly from: number }>(list: readonly T[], now: number) =>
+          list.findLast(({ from }) => from <= now);
+        const lastUse = new Map(busy.map((name) => [name, T0]));
+        let running: { readonly of: string; readonly until: number } | undefined;
+        for (let second = 0; second <= 180; second += 1) {
+          const now = T0 + second * 1_000;
+          health = grantProbes(health, names, now, latest(said, now)?.claims);
+          known.push({ from: now + delay, health });
+          const theirs = latest(known, now)?.health ?? benched({});
+          const mayProbe = (name: string): boolean => {
+            const lease = at(theirs);
+            return lease !== undefined && lease.router === name && lease.until > now;
+          };
+          for (const { of, ms } of probes.filter((one) => one.second === second)) {
+            if (!busy.includes(of) || !mayProbe(of)) continue;
+            // A router begins no second one beside its own.
+            if (running !== undefined && running.until > now && running.of === of) continue;
+            expect(running === undefined || running.until <= now).toBe(true);
+            running = { of, until: now + ms };
+          }
+          for (const name of busy) if (mayProbe(name)) lastUse.set(name, now);
+          const claims = new Map(
+            names.map((name) => {
+              const mine = running !== undefined && running.of === name && running.until > now;
+              return [name, says(busy.includes(name), mine || mayProbe(name))];
+            }),
+          );
+          said.push({ from: now + delay, claims });
+        }
+        const last = Math.max(...lastUse.values());
+        expect(last).toBeGreaterThan(T0 + 178_000);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("B4 what a router says of probes: benches its traffic would have gone to, and what it may probe", () => {
+    const of = pool();
+    const all = config([of, group("off", ["a/m"])]);
+    const health = leased();
+    const claims = (groups: readonly string[], router = ROUTER, inFlight: readonly string[] = []) =>
+      probeClaims(health, all, groups, inFlight, router, T0);
+    expect(claims(["p/g"])).toEqual(says(true, true));
+    expect(claims(["p/off", "p/gone"], "other")).toEqual(says(false));
+    expect(claims([], "other", ["m:a/m"])).toEqual(says(false, true));
+    expect(probeClaims(health, all, ["p/g"], [], ROUTER, T0 + 60_000)).toEqual(says(false));
   });
 
   it("B4, B6 replicas of health that know the same routers name the same one, and join to one", () => {

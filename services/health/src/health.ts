@@ -42,7 +42,7 @@ export function createHealth(deps: HealthDeps): Health {
     name: deps.name,
     now: deps.now,
     role: "keeps",
-    routers: () => routers.names,
+    routers,
     onTransitions: (transitions) => logTransitions(deps.logger, transitions),
     onChange: (snapshot, keys) => {
       watchers.tell(snapshot, keys);

@@ -28,12 +28,14 @@ import { openContinuation, sealContinuation } from "./continuation.ts";
 import type { PendingCall, Resumed } from "./continuation.ts";
 import type { LoadBook } from "./load-book.ts";
 import { decisionToWire, endpointFromWire, explanationToWire } from "./messages.ts";
+import type { ProbeDemand } from "./probe-demand.ts";
 import type { Seal } from "./seal.ts";
 
 export interface DeciderDeps {
   readonly configs: ConfigHistory;
   readonly health: HealthReplica;
   readonly load: LoadBook;
+  readonly probes: ProbeDemand;
   readonly seal: Seal;
   readonly now: () => number;
   /** Of this router, as health names it (B4). */
@@ -55,7 +57,7 @@ export class Decider {
   }
 
   decide(request: DecideRequest, call: Call): DecideResponse {
-    const { health, load, seal } = this.#deps;
+    const { health, load, probes, seal } = this.#deps;
     const now = this.#deps.now();
     const keyHash = keyHashOf(call);
     const resumed = this.#resume(request, keyHash, now);
@@ -91,6 +93,7 @@ export class Decider {
     const decided = decide(input);
     this.#deps.recorder?.decided(input, decided);
     load.apply(decided.effects, now, request.reporter);
+    probes.saw(decided.history, now);
     for (const effect of decided.effects) if (effect.kind === "bench") health.bench(effect.bench);
     const settled = { ...known, history: decided.history };
     return respond({ decided, decisionId, known: settled, now, seal, key, beside: running });

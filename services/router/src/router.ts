@@ -18,6 +18,7 @@ import { Decider } from "./decider.ts";
 import { DecisionRecorder } from "./decision-recorder.ts";
 import type { DecisionLog } from "./decision-recorder.ts";
 import { LoadBook } from "./load-book.ts";
+import { ProbeDemand } from "./probe-demand.ts";
 import { ReadinessBoard } from "./readiness-board.ts";
 import { Seal } from "./seal.ts";
 
@@ -62,7 +63,9 @@ export function createRouter(deps: RouterDeps): Router {
     notReady: () => board.notReady,
     routers: () => routers.names.length,
   });
-  const leave = announceRouter(deps.bus, deps.name);
+  const { now, seed } = deps;
+  const probes = new ProbeDemand({ configs, health, load, now, name: deps.name });
+  const leave = announceRouter(deps.bus, deps.name, () => probes.claims());
   const seal = new Seal();
   const stopSharing = seal.share(deps.bus.keyValue(BUCKETS.config));
   const stopConfig = deps.config.subscribe((applied) => {
@@ -71,10 +74,9 @@ export function createRouter(deps: RouterDeps): Router {
     load.useConfig(config);
     deps.metrics.configRevision.set(applied.revision);
   });
-  const { now, seed } = deps;
   const { decisionLog } = deps;
   const recorder = decisionLog && new DecisionRecorder(deps.bus, decisionLog);
-  const decider = new Decider({ configs, health, load, seal, now, seed, recorder, name: deps.name });
+  const decider = new Decider({ configs, health, load, probes, seal, now, seed, recorder, name: deps.name });
   return {
     routing: {
       decide: (request, call) => decider.decide(request, call),
