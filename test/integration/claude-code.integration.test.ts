@@ -152,7 +152,8 @@ forEachForm("the gateway contract of Claude Code", {}, (stage) => {
     for (const name of ["anthropic-beta", "anthropic-version"]) {
       expect(scene.A.calls[0]?.header(name)).toBeUndefined();
     }
-    const refused = await scene.ask(FIELDS, { path: "/v1/messages", headers: HEADERS });
+    const server = { tools: [{ type: "web_search_20250305", name: "web_search" }] };
+    const refused = await scene.ask({ max_tokens: 9, ...server }, { path: "/v1/messages", headers: HEADERS });
     expect(refused.status).toBe(400);
     expect(refused.text).toContain("capability_rejected: ");
   });

@@ -40,7 +40,11 @@ const CHAT_ROWS: readonly Row[] = [
 
 /** What a messages caller can't have there. */
 const MESSAGES_ROWS: readonly Row[] = [
-  ["context_management", [...CHAT, "bedrock", ...GEMINI], { context_management: { edits: [] } }],
+  [
+    "context_management",
+    [...CHAT, "bedrock", ...GEMINI],
+    { context_management: { edits: [{ type: "clear_tool_uses_20250919" }] } },
+  ],
   [
     "mcp_servers",
     [...CHAT, "bedrock", ...GEMINI],

@@ -23,12 +23,16 @@ export function invalidField(path: string, problem: string): TranslationFault {
 /** The usual reason of {@link notTranslatable}. */
 export const NO_COUNTERPART = "it has no counterpart there";
 
-/** A field that the target can't express. The token at its start is what agents look for to do without it (field notes 5.7). */
-export function notTranslatable(path: string, reason: string): TranslationFault {
+/**
+ * A field that the target can't express. The token at its start is what agents look for to do without it (field notes 5.7): `capability`
+ * where they have a name of their own for it.
+ */
+export function notTranslatable(path: string, reason: string, capability?: string): TranslationFault {
+  const named = capability === undefined ? "" : `${capability}, `;
   return new TranslationFault(
     "not_translatable",
     path,
-    `capability_rejected: '${path}' can't be translated for the provider that serves this model: ${reason}.`,
+    `capability_rejected: ${named}'${path}' can't be translated for the provider that serves this model: ${reason}.`,
   );
 }
 

@@ -122,7 +122,12 @@ describe("messages to chat families", () => {
   it.each([
     [{ max_tokens: undefined }, "invalid_request", "max_tokens"],
     [{ max_tokens: 1, top_k: 4 }, "not_translatable", "top_k"],
-    [{ max_tokens: 1, context_management: { edits: [] } }, "not_translatable", "context_management"],
+    [
+      { max_tokens: 1, context_management: { edits: [{ type: "clear_tool_uses_20250919" }] } },
+      "not_translatable",
+      "context_management",
+    ],
+    [{ max_tokens: 1, context_management: { edits: [], x: 1 } }, "not_translatable", "context_management.x"],
     [{ max_tokens: 1, stop_sequences: ["1", "2", "3", "4", "5"] }, "not_translatable", "stop_sequences"],
     [
       { max_tokens: 1, tools: [{ type: "web_search_20250305", name: "web_search" }] },
@@ -130,9 +135,9 @@ describe("messages to chat families", () => {
       "tools.0",
     ],
     [
-      { max_tokens: 1, tools: [{ name: "f", input_schema: {}, defer_loading: true }] },
+      { max_tokens: 1, tools: [{ name: "f", input_schema: {}, allowed_callers: ["x"] }] },
       "not_translatable",
-      "tools.0.defer_loading",
+      "tools.0.allowed_callers",
     ],
     [
       { max_tokens: 1, messages: [HI, { role: "assistant", content: "The" }] },
@@ -173,5 +178,44 @@ describe("messages to chat families", () => {
     const prefix = `"system":[{"type":"text","cache_control":{"ttl":"1h","type":"ephemeral"},"text":"S"}],"tools":[{"name":"f","input_schema":{},"cache_control":{"type":"ephemeral"}}]`;
     const body = `{${prefix},"model":"g","max_tokens":1,"messages":[]}`;
     expect(sent(planOf("messages", "anthropic", body)).text).toBe(body.replace('"g"', '"m"'));
+  });
+});
+
+describe("field 5.7: what Claude Code asks for besides", () => {
+  const asked = {
+    model: "g",
+    max_tokens: 9,
+    tools: [
+      { name: "f", input_schema: { type: "object" }, defer_loading: true, eager_input_streaming: true },
+    ],
+    thinking: { type: "adaptive", display: "omitted" },
+    context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
+    output_config: { effort: "high" },
+    messages: [
+      HI,
+      { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "ToolSearch", input: {} }] },
+      {
+        role: "user",
+        content: [
+          { type: "tool_result", tool_use_id: "t1", content: [{ type: "tool_reference", tool_name: "f" }] },
+        ],
+      },
+    ],
+  };
+
+  it("P2: tools that are to be found are offered at once; thinking that is to be cleared is not there", () => {
+    const { json } = sent(planOf("messages", "openai_compatible", asked));
+    expect(json).toMatchObject({
+      reasoning_effort: "high",
+      tools: [{ function: { name: "f" } }],
+      messages: [HI, { role: "assistant" }, { role: "tool", tool_call_id: "t1", content: "f" }],
+    });
+    expect(JSON.stringify(json)).not.toMatch(/defer_loading|context_management/u);
+  });
+
+  it("P2: a refused edit of the context names the beta, which it then does without", () => {
+    const edits = [{ type: "clear_tool_uses_20250919" }];
+    const fault = faultOf("messages", "openai_compatible", { ...asked, context_management: { edits } });
+    expect(fault.message).toMatch(/^capability_rejected: beta_header:context-management-2025-06-27, /u);
   });
 });

@@ -41,6 +41,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   "redacted_thinking",
   "tool_use",
   "tool_result",
+  "tool_reference",
 ]);
 
 function readKind(fields: Fields, type: string, located: { path: string }): Block {
@@ -60,6 +61,9 @@ function readKind(fields: Fields, type: string, located: { path: string }): Bloc
       };
     case "redacted_thinking":
       return { kind: "redacted", data: fields.needText("data"), ...located };
+    case "tool_reference":
+      // What a search for tools found: it is offered already.
+      return { kind: "text", text: fields.needText("tool_name"), ...located };
     case "tool_use":
       return readToolUse(fields, located);
     default:

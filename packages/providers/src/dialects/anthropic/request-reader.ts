@@ -28,6 +28,7 @@ export function readMessagesRequest(body: Json): NeutralRequest {
     throw invalidField("output_config.effort", "is not known");
   output?.refuseRest(NO_COUNTERPART);
   const metadata = fields.fields("metadata");
+  readContextManagement(fields);
   const read = {
     system: readTextBlocks(fields, "system"),
     turns: fields.items("messages").map(readTurn),
@@ -59,12 +60,23 @@ function readTurn(message: Fields): Turn {
   return { role, path: message.path, blocks };
 }
 
+/** What clears thinking of earlier turns is for the vendor that takes it back. Other edits change what the model is told. */
+function readContextManagement(fields: Fields): void {
+  const management = fields.fields("context_management");
+  if (management === undefined) return;
+  for (const edit of management.items("edits")) {
+    if (edit.text("type") !== "clear_thinking_20251015")
+      throw notTranslatable(management.path, NO_COUNTERPART, "beta_header:context-management-2025-06-27");
+  }
+  management.refuseRest(NO_COUNTERPART);
+}
+
 function readTool(tool: Fields): Tool {
   const type = tool.text("type") ?? "custom";
   if (type !== "custom")
     throw notTranslatable(tool.path, `the tool '${type.slice(0, 60)}' is run by its vendor`);
-  // How arguments are cut into pieces, not what they are.
-  tool.take("eager_input_streaming");
+  // How arguments are cut into pieces, not what they are; when a definition is loaded: where tools can't be searched for, at once.
+  for (const key of ["eager_input_streaming", "defer_loading"]) tool.take(key);
   const schema = tool.take("input_schema");
   if (!isJsonObject(schema)) throw invalidField(tool.at("input_schema"), "must be an object");
   const read: Tool = {

@@ -6,7 +6,8 @@ const BETAS: ReadonlyMap<string, RegExp> = new Map([
   ["computer-use-2025-01-24", /claude/iu],
   ["computer-use-2025-11-24", /claude/iu],
   ["context-1m-2025-08-07", /claude/iu],
-  ["effort-2025-11-24", /claude/iu],
+  // Later models need no beta for it.
+  ["effort-2025-11-24", /claude-opus-4-5/iu],
   ["fine-grained-tool-streaming-2025-05-14", /claude/iu],
   ["token-efficient-tools-2025-02-19", /claude-3-7/iu],
   ["output-128k-2025-02-19", /claude-3-7/iu],
