@@ -36,6 +36,8 @@ export interface ProviderRequestInput {
   readonly query: string;
   /** Absent for accounts that need none. Goes into a header and nowhere else (P9, BH-37). */
   readonly secret: string | undefined;
+  /** The secret is a token that the account's credential stands for (see {@link Family.tokens}). Absent: its form tells. */
+  readonly secretIsToken?: boolean | undefined;
   /** The caller's headers as they came, flat: name, value, … */
   readonly callerHeaders: readonly string[];
   /** Responses: what is asked of one that is stored, below the endpoint's path. Absent: one is to be made. */

@@ -38,6 +38,8 @@ export interface ExchangeInput {
   /** Of the caller's URL, without the question mark. */
   readonly query: string;
   readonly secret: string | undefined;
+  /** The secret was got for the account's credential. Absent means no. */
+  readonly secretIsToken?: boolean | undefined;
   /** Flat: name, value, … */
   readonly callerHeaders: readonly string[];
   /** Someone is charged by the token, so a chat stream must tell its usage (P4). */

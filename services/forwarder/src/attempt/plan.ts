@@ -23,6 +23,7 @@ export function planAttempt(
     body: infer.body,
     query: infer.query,
     secret: account.secret,
+    secretIsToken: account.tokens !== undefined,
     callerHeaders: request.headers,
     // Tokens are counted only where someone is charged for them or a limit goes by them: elsewhere the caller's bytes stay as they are (P1, P4).
     countsTokens: order.price !== undefined || order.countsTokens,

@@ -9,7 +9,7 @@ export const family: Family = {
   tokens: "entra",
   wireOf: openAiWire,
   buildRequest(input) {
-    const own = input.secret === undefined ? [] : authHeader(input.secret);
+    const own = input.secret === undefined ? [] : authHeader(input.secret, input.secretIsToken);
     return {
       method: input.stored?.method ?? "POST",
       ...addressOf(input),
@@ -19,9 +19,9 @@ export const family: Family = {
   },
 };
 
-/** Entra tokens are JSON web tokens, which no Azure key looks like. */
-function authHeader(secret: string): string[] {
-  return /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/u.test(secret)
+/** Entra tokens that a config names are JSON web tokens, which no Azure key looks like. */
+function authHeader(secret: string, isToken: boolean | undefined): string[] {
+  return isToken === true || /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/u.test(secret)
     ? ["authorization", `Bearer ${secret}`]
     : ["api-key", secret];
 }
