@@ -62,7 +62,7 @@ function toCorePolicy(policy: PolicyMessage): Policy {
     timeoutCoversBody: policy.timeoutCoversBody ?? false,
     onTimeout: policy.onTimeout === OnTimeout.REFUSE ? "refuse" : "failover",
     maxRetryBodyBytes: Number(policy.maxRetryBodyBytes ?? 0n),
-    hedge: policy.hedge?.enabled === true ? { share: policy.hedge.share } : undefined,
+    hedge: policy.hedge?.enabled === true ? { share: policy.hedge.share ?? 0 } : undefined,
     bench: toBench(policy),
     fallback: toFallback(policy),
   };
