@@ -112,6 +112,22 @@ describe("a token that does not come", () => {
     expect([tokens.isFailing, tokens.failure]).toEqual([true, "no answer in time"]);
   });
 
+  it("is waited for no more when its source is closed", async () => {
+    let signal: AbortSignal | undefined;
+    ask.mockImplementation((given) => {
+      signal = given;
+      return new Promise(() => undefined);
+    });
+    const tokens = source();
+    const next = tokens.next();
+    tokens.close();
+    expect(await next).toBeUndefined();
+    expect(signal?.aborted).toBe(true);
+    now += 60_000;
+    expect(await tokens.next()).toBeUndefined();
+    expect(ask).toHaveBeenCalledTimes(1);
+  });
+
   it("is not asked for again within 2 s", async () => {
     fail(new TokenError("status 500"));
     const tokens = source();

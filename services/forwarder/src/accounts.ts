@@ -94,6 +94,7 @@ export class Accounts {
     this.#closed = true;
     clearInterval(this.#timer);
     this.#publish(true);
+    for (const { tokens } of this.#held.values()) tokens?.source.close();
   }
 
   #resolve(accounts: readonly ProviderAccount[]): void {
@@ -107,6 +108,8 @@ export class Accounts {
         ];
       }),
     );
+    const kept = new Set([...this.#held.values()].map(({ tokens }) => tokens));
+    for (const { tokens } of before.values()) if (!kept.has(tokens)) tokens?.source.close();
     this.#report();
     for (const { tokens } of this.#held.values()) {
       // Nobody has to wait for the first; and routers send nothing to what is not ready, so nobody else finds out that it is again.

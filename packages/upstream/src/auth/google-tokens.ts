@@ -20,16 +20,16 @@ export function createGoogleTokens(
   credential: string | undefined,
   now: () => number = Date.now,
 ): TokenSource {
-  return createTokenSource(() => ask(credential), now);
+  return createTokenSource((signal) => ask(credential, signal), now);
 }
 
 type Library = typeof GoogleLibrary;
 type Transporter = InstanceType<typeof gaxios.Gaxios>;
 
 /** Each time anew: a file or an environment may have been replaced, and a token that the library keeps is not asked for. */
-async function ask(credential: string | undefined): Promise<Issued> {
+async function ask(credential: string | undefined, signal: AbortSignal): Promise<Issued> {
   const library = await import("google-auth-library");
-  const transporter = new library.gaxios.Gaxios({ timeout: REQUEST_MS });
+  const transporter = new library.gaxios.Gaxios({ timeout: REQUEST_MS, signal });
   const text = credential ?? (await readDefault());
   if (text === undefined) {
     return issuedBy(new library.Compute({ scopes: [SCOPE] }));

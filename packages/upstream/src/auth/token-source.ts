@@ -10,6 +10,8 @@ export interface TokenSource {
   next(): Promise<string | undefined>;
   /** A provider refused this token: another is got, unless it is new. */
   refused(token: string): void;
+  /** Ends what runs; from now on there is no next token. */
+  close(): void;
 }
 
 /** A token as it was got. */
@@ -52,6 +54,7 @@ class KeptToken implements TokenSource {
   #goodUntil = 0;
   #restsUntil = 0;
   #pending: Promise<string | undefined> | undefined;
+  readonly #closed = new AbortController();
 
   constructor(ask: AskForToken, now: () => number) {
     this.#ask = ask;
@@ -72,7 +75,7 @@ class KeptToken implements TokenSource {
   next(): Promise<string | undefined> {
     const now = this.#now();
     if (this.#pending === undefined) {
-      if (now < this.#restsUntil) return Promise.resolve(undefined);
+      if (now < this.#restsUntil || this.#closed.signal.aborted) return Promise.resolve(undefined);
       this.#pending = this.#get(now).finally(() => {
         this.#pending = undefined;
       });
@@ -84,21 +87,20 @@ class KeptToken implements TokenSource {
     if (token === this.#token && this.#now() - this.#gotAt >= NEW_MS) this.#goodUntil = 0;
   }
 
+  close(): void {
+    this.#closed.abort();
+  }
+
   #isGood(now: number): boolean {
     return this.#token !== undefined && now < this.#goodUntil;
   }
 
   async #get(now: number): Promise<string | undefined> {
-    const ends = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        ends.abort();
-        reject(new TokenError("no answer in time"));
-      }, LONGEST_MS);
-    });
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), LONGEST_MS);
+    const ends = AbortSignal.any([late.signal, this.#closed.signal]);
     try {
-      const { token, expires } = await Promise.race([this.#ask(ends.signal), late]);
+      const { token, expires } = await Promise.race([this.#ask(ends), aborted(ends)]);
       if (token === "") throw new TokenError("an empty token");
       const life = expires === undefined ? undefined : expires - now;
       this.#token = token;
@@ -115,6 +117,12 @@ class KeptToken implements TokenSource {
       clearTimeout(timer);
     }
   }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(new TokenError("no answer in time")), { once: true });
+  });
 }
 
 /** Why there is no token; its message holds nothing secret. */
