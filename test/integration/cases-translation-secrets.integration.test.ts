@@ -5,6 +5,7 @@ import { CallContext, createLeanClient } from "@switchyard/rpc";
 import { createScriptedProvider, FLUSH, freePort, json, raw, RST, SILENT, sse } from "@switchyard/testkit";
 import type { Answer, RecordedCall } from "@switchyard/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CLOUD_SECRETS, startCloudIdentity } from "../support/cloud-identity.ts";
 import { CANARIES, SCENE_ENV } from "../support/gateway-scene.ts";
 import { FORMS, startGateway } from "../support/gateway.ts";
 import type { Gateway } from "../support/gateway.ts";
@@ -23,6 +24,7 @@ const SECRETS = [
   "ASIASCENE00000000001:",
   ADMIN_KEY,
   CALLER_KEY,
+  ...CLOUD_SECRETS,
 ];
 
 /** A secret plain, as a URL writes it, and in base64 wherever it begins in a group of three. */
@@ -45,10 +47,22 @@ function expectNothingIn(name: string, text: string): void {
   expect([name, FORMS_OF_ALL.filter((form) => text.includes(form))]).toEqual([name, []]);
 }
 
+/** Those that send what the machine has: tokens and keys that are got first. */
+const MACHINES: readonly Served[] = FAMILIES.filter(({ name }) =>
+  ["azure_openai", "bedrock", "vertex"].includes(name),
+).map((served) => ({
+  ...served,
+  name: `${served.name}_machine`,
+  provider: { ...served.provider, credential: { none: true } },
+}));
+
 /** Families by how their secrets travel; each has accounts that can't be reached, too. */
-const ACCOUNTS: readonly Served[] = FAMILIES.filter(({ name }) =>
-  ["openai", "azure_openai", "anthropic", "bedrock", "vertex", "gemini", "openrouter"].includes(name),
-);
+const ACCOUNTS: readonly Served[] = [
+  ...FAMILIES.filter(({ name }) =>
+    ["openai", "azure_openai", "anthropic", "bedrock", "vertex", "gemini", "openrouter"].includes(name),
+  ),
+  ...MACHINES,
+];
 const WAYS = ["answers", "refused", "tls"] as const;
 
 /** What the account that calls must keep to itself. */
@@ -101,6 +115,7 @@ describe.each(FORMS)("BH-37: secrets stay where they are [%s]", (form) => {
     const nats = await startNatsServer();
     owner.defer(() => nats.stop());
     tap = owner.use(await NatsTap.listen(nats.url));
+    const identity = owner.use(await startCloudIdentity());
     for (const { name } of ACCOUNTS) vendors.set(name, owner.use(await createScriptedProvider()));
     const refused = `http://127.0.0.1:${await freePort()}`;
     const urlOf = (name: string, way: string): string => {
@@ -112,7 +127,7 @@ describe.each(FORMS)("BH-37: secrets stay where they are [%s]", (form) => {
       await startGateway({
         form,
         natsUrl: nats.url,
-        env: SCENE_ENV,
+        env: { ...SCENE_ENV, ...identity.env },
         config: {
           providers: all.map(({ name, way, provider }) => ({
             name: `${name}-${way}`,

@@ -13,14 +13,15 @@ const HELD = {
   azureSecret: "CLOUD-azure-secret-0b9e",
 } as const;
 
+/** What a machine holds beside the tokens that it is given, which are the scenes' secrets of upstream A. */
+export const CLOUD_SECRETS: readonly string[] = Object.values(HELD);
+
 /** A machine that has an identity in three clouds. */
 export interface CloudIdentity {
   /** Who gives tokens; answers until told otherwise. */
   readonly server: ScriptedProvider;
   /** What the machine's environment says. */
   readonly env: Readonly<Record<string, string>>;
-  /** What the machine holds beside the tokens that it is given, which are the scenes' secrets of upstream A. */
-  readonly secrets: readonly string[];
   /** A folder for further credentials. */
   readonly folder: string;
   /** A service principal of that tenant as JSON. */
@@ -55,7 +56,6 @@ export async function startCloudIdentity(): Promise<CloudIdentity> {
       AZURE_CLIENT_ID: "client",
       AZURE_CLIENT_SECRET: HELD.azureSecret,
     },
-    secrets: Object.values(HELD),
     principal: (tenant) => JSON.stringify({ tenant, appId: "client", password: HELD.azureSecret }),
     async [Symbol.asyncDispose]() {
       await server.close();
