@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type CallerDialect, LOSSES } from "./losses.ts";
 import type { Meaning, Piece, Said, Usage } from "./meaning.ts";
@@ -10,6 +11,18 @@ const ANSWERS = PAIRS.filter(({ status }) => status === 200);
 describe("what a caller reads is what the provider said", () => {
   it("P2: every recorded answer has its golden file in each dialect it can be asked in", () => {
     expect(missing).toEqual([]);
+  });
+
+  it("its readers share no code with the translators", () => {
+    const folder = new URL("./", import.meta.url);
+    const readers = readdirSync(folder).filter((name) =>
+      /(?:-readers?|grammar|envelope|losses|meaning|values|rules)\.ts$/u.test(name),
+    );
+    expect(readers.length).toBeGreaterThan(10);
+    const sharing = readers.filter((name) =>
+      /"[^"]*\/src\/|@switchyard/u.test(readFileSync(new URL(name, folder), "utf8")),
+    );
+    expect(sharing).toEqual([]);
   });
 
   it.each(ANSWERS)("P2: $name in $dialect says the same", (pair) => {
