@@ -59,6 +59,16 @@ describe("signatures of requests to AWS", () => {
     expect(headers).not.toContain("host");
   });
 
+  it.each([
+    ["an ARN", "arn:aws:bedrock:us-east-1:1:inference-profile/us.m-v1:0"],
+    ["a profile's id", "us.anthropic.claude-haiku-4-5-20251001-v1:0"],
+  ])("hold the model in the path, as one part of it: %s", async (_title, model) => {
+    const part = encodeURIComponent(model);
+    const headers = await signAws({ ...REQUEST, path: `/model/${part}/converse-stream` }, SIGNING, NOW);
+    const path = `/model/${encodeURIComponent(part)}/converse-stream`;
+    expect(authorization(headers)).toBe(expected("bedrock-runtime.us-east-1.amazonaws.com", path, ""));
+  });
+
   it("hold the port, the query and the session's token", async () => {
     const request = { ...REQUEST, origin: "http://127.0.0.1:8080", path: "/v1/messages?b=2&a=x%20y" };
     const headers = await signAws(request, { ...SIGNING, sessionToken: "T+/=" }, NOW);

@@ -59,6 +59,7 @@ export const tellingCodes: readonly ErrorRule[] = [
     "(?:invalid|expired)(?:accesstoken|authenticationtoken|authtoken|jwt)|tokenexpired",
     "expiredtoken(?:exception)?|unrecognizedclient(?:exception)?|invalidclienttokenid",
     "(?:invalidsignature|incompletesignature|missingauthenticationtoken)(?:exception)?|signaturedoesnotmatch",
+    "(?:requesttimetooskewed|requestexpired)(?:exception)?",
     "accesstokenexpired|accesstokentypeunsupported|credentialsmissing",
     "noapikey|noauth",
   ]),
