@@ -21,6 +21,12 @@ test.each<[what: string, parts: Record<string, unknown>, path: string, words: st
   ],
   ["no credential", provider({ credential: null }), "providers[0].credential", "without a secret"],
   [
+    "no credential in a cloud",
+    provider({ family: "bedrock", region: "eu-west-1", credential: null }),
+    "providers[0].credential",
+    "what the machine has is used",
+  ],
+  [
     "a field of another family",
     provider({ region: "eu-west-1" }),
     "providers[0].region",

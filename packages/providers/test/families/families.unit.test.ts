@@ -267,6 +267,8 @@ describe("request headers (P9, BH-36)", () => {
       ...OWN,
       ["authorization", `Bearer ${secret}`],
     ]);
+    const given = request("azure_openai", { account, secret: "opaque", secretIsToken: true });
+    expect(headersOf(given.headers)).toStrictEqual([...OWN, ["authorization", "Bearer opaque"]]);
   });
 
   it("openai_compatible: no secret, no header", () => {
