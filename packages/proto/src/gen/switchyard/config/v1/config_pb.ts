@@ -476,7 +476,7 @@ export type Credential = Message<"switchyard.config.v1.Credential"> & {
     case: "file";
   } | {
     /**
-     * No secret is needed.
+     * No secret is named: none is needed, or what the machine has in its cloud is used.
      *
      * @generated from field: bool none = 3;
      */
