@@ -22,6 +22,8 @@ export interface ConfigFeed {
 
 /** A feed whose config can be replaced by an admin. */
 export interface WritableConfigFeed extends ConfigFeed {
+  /** Whether the store holds a config that is refused here, so that applying the one in force again mends it. */
+  readonly refusesStored: boolean;
   /**
    * Replaces the config. Rejects with `ConfigConflictError` when another writer won, and with the bus's own error
    * when the store is away.

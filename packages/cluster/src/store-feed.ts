@@ -35,12 +35,21 @@ export function createStoreFeed(options: StoreFeedOptions): WritableConfigFeed {
   return new StoreFeed(options);
 }
 
+/** What the store's key holds: its own revision there, and the config's, where that can be read. */
+interface Held {
+  readonly keyRevision: number;
+  readonly revision: number;
+  /** Whether it is refused here. */
+  readonly refused: boolean;
+}
+
 class StoreFeed extends FeedState implements WritableConfigFeed {
   readonly #options: StoreFeedOptions;
   readonly #watch: Subscription;
   readonly #timers = new Set<NodeJS.Timeout>();
   #stored: { readonly applied: AppliedConfig; readonly keyRevision: number } | undefined;
-  #present = false;
+  /** What the store holds, in force or refused; undefined while it is empty. */
+  #held: Held | undefined;
 
   constructor(options: StoreFeedOptions) {
     super();
@@ -51,7 +60,11 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
       },
       onCurrent: () => this.#onCurrent(),
     });
-    this.#after(SEED_AFTER_MS, () => this.#serveSeed("the store does not answer"));
+    this.#after(SEED_AFTER_MS, () => this.#serveSeed());
+  }
+
+  get refusesStored(): boolean {
+    return this.#held?.refused === true;
   }
 
   async apply(config: Config, by: string, expectedRevision: number | undefined): Promise<AppliedConfig> {
@@ -60,12 +73,15 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
     if (expectedRevision !== undefined && expectedRevision !== revision) {
       throw new ConfigConflictError(`revision ${revision} is in force, not ${expectedRevision}`);
     }
-    const applied = { config: withoutRuntime(config), revision: revision + 1 };
+    const held = this.#held;
+    // Also past what is refused here: others may have it in force.
+    const next = Math.max(revision, held?.revision ?? 0) + 1;
+    const applied = { config: withoutRuntime(config), revision: next };
     const bytes = this.#encode(applied, by);
     const won =
-      stored === undefined || !this.#present
+      held === undefined
         ? await this.#options.store.create(KEY, bytes)
-        : await this.#options.store.update(KEY, bytes, stored.keyRevision);
+        : await this.#options.store.update(KEY, bytes, held.keyRevision);
     if (won === undefined) throw new ConfigConflictError("another change came first; read the config again");
     this.#accept(applied, won);
     return applied;
@@ -78,20 +94,15 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
   }
 
   #onEntry(value: Uint8Array | undefined, keyRevision: number): void {
-    this.#present = value !== undefined;
+    this.#held = undefined;
     if (value === undefined) return;
-    let applied: AppliedConfig;
-    try {
-      const stored = fromBinary(
-        StoredConfigSchema,
-        gunzipSync(value, { maxOutputLength: LARGEST_DECODED_BYTES }),
-      );
-      applied = { config: stored.config ?? create(ConfigSchema), revision: Number(stored.revision) };
-    } catch {
+    const applied = this.#decode(value);
+    const faults = applied === undefined ? undefined : this.#options.faultsOf(applied.config);
+    this.#held = { keyRevision, revision: applied?.revision ?? 0, refused: faults?.length !== 0 };
+    if (applied === undefined || faults === undefined) {
       this.#options.report("warn", "the stored config can't be read; the last good one stays");
       return;
     }
-    const faults = this.#options.faultsOf(applied.config);
     if (faults.length > 0) {
       this.#options.report(
         "warn",
@@ -109,7 +120,7 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
 
   #accept(applied: AppliedConfig, keyRevision: number): void {
     const known = this.#stored;
-    this.#present = true;
+    this.#held = { keyRevision, revision: applied.revision, refused: false };
     this.#stored = { applied, keyRevision };
     if (known?.applied.revision === applied.revision && known.keyRevision === keyRevision) return;
     this.#options.report("info", `config revision ${applied.revision} is in force`);
@@ -117,7 +128,7 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
   }
 
   #onCurrent(): void {
-    if (this.#present || !this.#options.writes) return;
+    if (this.#held !== undefined || !this.#options.writes) return;
     const stored = this.#stored;
     if (stored !== undefined) {
       this.#write(stored.applied, PUT_BACK, "the store lost the config; this router put its revision back");
@@ -125,7 +136,7 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
     }
     this.#after(FILE_COMES_LAST_MS, () => {
       const seed = this.#options.seed;
-      if (this.#present || this.#stored !== undefined || seed === undefined) return;
+      if (this.#held !== undefined || this.#stored !== undefined || seed === undefined) return;
       this.#write(
         { config: withoutRuntime(seed), revision: 1 },
         "file",
@@ -155,11 +166,22 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
     void written.then(accept, () => undefined);
   }
 
-  #serveSeed(why: string): void {
+  #serveSeed(): void {
     const seed = this.#options.seed;
     if (this.current() !== undefined || seed === undefined) return;
-    this.#options.report("warn", `${why}: serving the config file until it does`);
+    const why = this.refusesStored ? "what the store holds is refused" : "the store does not answer";
+    this.#options.report("warn", `${why}: serving the config file meanwhile`);
     this.replace({ config: withoutRuntime(seed), revision: 0 });
+  }
+
+  #decode(value: Uint8Array): AppliedConfig | undefined {
+    try {
+      const plain = gunzipSync(value, { maxOutputLength: LARGEST_DECODED_BYTES });
+      const { config, revision } = fromBinary(StoredConfigSchema, plain);
+      return { config: config ?? create(ConfigSchema), revision: Number(revision) };
+    } catch {
+      return undefined;
+    }
   }
 
   #encode(applied: AppliedConfig, by: string): Uint8Array {

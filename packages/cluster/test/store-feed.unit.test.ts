@@ -124,6 +124,42 @@ describe("createStoreFeed", () => {
     expect(reader.current()?.revision).toBe(1);
   });
 
+  it.each([
+    [
+      "refused",
+      async (store: KeyValue) => {
+        const other = feed(store, undefined);
+        await other.ready(3_000);
+        await other.apply(configOf(THREE), "boss", undefined);
+      },
+    ],
+    ["unreadable", async (store: KeyValue) => await store.put("current", Uint8Array.of(1, 2, 3))],
+  ])("a change replaces what stands in the store and is %s", async (_, spoil) => {
+    const store = createMemoryBus().keyValue(BUCKETS.config);
+    const faults: string[] = [];
+    const router = feed(store, TWO, true, faults);
+    await router.ready(3_000);
+    expect(router.refusesStored).toBe(false);
+    faults.push("groups[0]: wrong");
+    await spoil(store);
+    await eventually(() => expect(router.refusesStored).toBe(true));
+    expect(router.current()?.revision).toBe(1);
+    faults.pop();
+    const applied = await router.apply(configOf(TWO), "boss", 1);
+    expect(applied.revision).toBeGreaterThan(1);
+    expect(router.refusesStored).toBe(false);
+    const late = feed(store, undefined, false);
+    expect((await late.ready(3_000))?.revision).toBe(applied.revision);
+  });
+
+  it("a router that met only a refused config serves its file, and a change replaces it", async () => {
+    const store = createMemoryBus().keyValue(BUCKETS.config);
+    await store.put("current", Uint8Array.of(1, 2, 3));
+    const router = feed(store, TWO);
+    expect((await router.ready(3_000))?.revision).toBe(0);
+    expect((await router.apply(configOf(THREE), "boss", undefined)).revision).toBe(1);
+  });
+
   it("keeps what belongs to a process out of the store", async () => {
     const store = createMemoryBus().keyValue(BUCKETS.config);
     const writer = feed(store, `runtime: { drain: 1s }\n${TWO}`);

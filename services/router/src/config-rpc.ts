@@ -52,7 +52,9 @@ export function createConfigRpc(deps: ConfigRpcDeps): ServiceImpl<typeof ConfigS
         withoutRuntime(next),
       );
       const answer = { revision, changes: [...changes], warnings: warnings.map(formatFault) };
-      if (request.dryRun || changes.length === 0) return create(ApplyConfigResponseSchema, answer);
+      const mends = deps.writable?.refusesStored === true;
+      if (request.dryRun || (changes.length === 0 && !mends))
+        return create(ApplyConfigResponseSchema, answer);
       if (deps.writable === undefined) {
         throw failure("invalid_request", "this router's config is its file: edit it, it is watched", {
           status: 400,
