@@ -31,8 +31,8 @@ const REASONS: Readonly<Record<BenchReason, WireReason>> = {
   manual: WireReason.MANUAL,
 };
 
-/** The wire form of a bench as of `now`; `by` names the person who made it. */
-export function benchToWire(bench: Bench, now: EpochMs, by = ""): WireBench {
+/** The wire form of a bench as of `now`. */
+export function benchToWire(bench: Bench, now: EpochMs): WireBench {
   return create(BenchSchema, {
     key: bench.key,
     scope: SCOPES[bench.scope],
@@ -41,7 +41,7 @@ export function benchToWire(bench: Bench, now: EpochMs, by = ""): WireBench {
     until: timestampFromMs(Math.round(bench.until)),
     since: timestampFromMs(Math.round(bench.since)),
     remaining: durationFromMs(Math.max(0, Math.round(bench.until - now))),
-    by,
+    by: bench.by ?? "",
     rampSteps: bench.rampSteps ?? 0,
   });
 }
@@ -107,6 +107,7 @@ function benchFromWire(wire: WireBench, shift: number): Bench {
     group: wire.group === "" ? undefined : wire.group,
     until: epochMs(wire.until, shift),
     since: epochMs(wire.since, shift),
+    ...(wire.by === "" ? undefined : { by: wire.by }),
     ...(wire.rampSteps === 0 ? undefined : { rampSteps: wire.rampSteps }),
   };
 }

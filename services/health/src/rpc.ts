@@ -47,10 +47,11 @@ export function createHealthRpc(deps: HealthRpcDeps): ServiceImpl<typeof HealthS
         until: at + (request.duration === undefined ? 0 : durationMs(request.duration)),
         reason: "manual",
         group: undefined,
+        by,
       };
       replica.benchByHand(bench);
       deps.logger.info("benched by hand", { scope: bench.key, by });
-      return create(BenchResponseSchema, { bench: benchToWire(bench, at, by) });
+      return create(BenchResponseSchema, { bench: benchToWire(bench, at) });
     },
     unbench: (request, call) => {
       const by = requireAdmin(deps.config(), call);

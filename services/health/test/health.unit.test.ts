@@ -163,6 +163,9 @@ describe("several health services", () => {
     first.health.close();
     const second = start(bus, clock, "h2");
     await eventually(async () => expect((await second.list()).toSorted()).toEqual(keys));
+    for (const stage of [first, second]) {
+      expect((await stage.makers()).toSorted()).toEqual(["boss", "default/g"]);
+    }
   });
 
   it("B5: what a person ended stays ended after a restart", async () => {

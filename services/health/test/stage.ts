@@ -129,6 +129,11 @@ export function startHealth(bus: Bus, clock: FakeClock, name = "h1") {
       const { benches } = await service.listBenches(create(ListBenchesRequestSchema), callOf(key));
       return benches.map((bench) => bench.key);
     },
+    /** Who made each bench in force: a person, or the group whose rule it is. */
+    makers: async (): Promise<string[]> => {
+      const { benches } = await service.listBenches(create(ListBenchesRequestSchema), callOf("ck"));
+      return benches.map(({ by, group }) => by || group);
+    },
     watch: (sink: WatchSink, call = callOf("ck")): CallContext => {
       service.watchBenches(create(WatchBenchesRequestSchema), sink, call);
       return call;

@@ -22,6 +22,8 @@ export interface Bench {
   readonly group: string | undefined;
   /** Steps in which traffic returns when it ends, see {@link Ramp}; 0 or absent = at once. */
   readonly rampSteps?: number | undefined;
+  /** Name of the person's key that made it, of a bench made by hand; it takes no part in any decision. */
+  readonly by?: string | undefined;
 }
 
 /** B4: the router that may probe a bench, one probe at a time, so that there is one in the whole cluster. */

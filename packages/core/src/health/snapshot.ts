@@ -173,7 +173,8 @@ function joined(
 function endsLater(theirs: Bench, ours: Bench): boolean {
   if (theirs.until !== ours.until) return theirs.until > ours.until;
   if (theirs.since !== ours.since) return theirs.since < ours.since;
-  return `${theirs.reason} ${theirs.group}` < `${ours.reason} ${ours.group}`;
+  const rest = ({ reason, group, by }: Bench): string => `${reason} ${group} ${by}`;
+  return rest(theirs) < rest(ours);
 }
 
 function isNewer(theirs: Bench, ours: Bench): boolean {

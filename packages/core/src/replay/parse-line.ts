@@ -199,6 +199,7 @@ function benchFrom(bench: Fields): Complete<Bench> {
     reason: bench.oneOf("reason", REASONS),
     group: bench.optionalText("group"),
     rampSteps: bench.optionalNumber("rampSteps"),
+    by: bench.optionalText("by"),
   };
 }
 
