@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FamilyName } from "../../src/families/capabilities.ts";
 import { TranslationFault } from "../../src/translate/fault.ts";
-import { planOf, sent } from "../support/exchange.ts";
+import { answered, planOf, runStream, sent } from "../support/exchange.ts";
 
 function to(family: FamilyName, body: object): Record<string, unknown> {
   return sent(planOf("responses", family, { model: "g", input: "hi", ...body })).json;
@@ -298,5 +298,61 @@ describe("the same to Anthropic", () => {
         ],
       },
     ]);
+  });
+});
+
+describe("field 5.6: functions in namespaces, as Codex has them", () => {
+  const fn = { type: "function", name: "spawn", description: "Spawns.", parameters: { type: "object" } };
+  const namespace = { type: "namespace", name: "agents", description: "Sub-agents.", tools: [fn] };
+  const plain = { type: "function", name: "spawn" };
+  const made = { type: "function_call", call_id: "c1", name: "spawn", namespace: "agents", arguments: "{}" };
+  const body = {
+    model: "g",
+    tools: [namespace, plain],
+    input: [
+      { role: "user", content: "hi" },
+      made,
+      { type: "function_call_output", call_id: "c1", output: "r" },
+    ],
+  };
+
+  it("P2: each has a flat name there, and its namespace's words before its own", () => {
+    expect(sent(planOf("responses", "openai_compatible", body)).json).toMatchObject({
+      tools: [
+        { function: { name: "agents__spawn", description: "Sub-agents.\n\nSpawns." } },
+        { function: { name: "spawn" } },
+      ],
+      messages: [{}, { tool_calls: [{ function: { name: "agents__spawn" } }] }, { role: "tool" }],
+    });
+  });
+
+  it("P2: a call of one comes back with both names, streamed too", () => {
+    const plan = planOf("responses", "openai_compatible", { ...body, stream: true });
+    const called = (name: string, index: number): object => ({
+      index,
+      id: `c${index}`,
+      type: "function",
+      function: { name, arguments: "{}" },
+    });
+    const calls = [called("agents__spawn", 0), called("spawn", 1), called("agents__other", 2)];
+    const names = [{ name: "spawn", namespace: "agents" }, { name: "spawn" }, { name: "agents__other" }];
+    const answer = {
+      choices: [{ index: 0, message: { role: "assistant", tool_calls: calls }, finish_reason: "tool_calls" }],
+    };
+    const items = answered(plan, answer)["output"] as Record<string, unknown>[];
+    expect(
+      items.map(({ name, namespace: of }) => ({ name, ...(of === undefined ? {} : { namespace: of }) })),
+    ).toEqual(names);
+    const chunk = { choices: [{ index: 0, delta: { tool_calls: calls }, finish_reason: "tool_calls" }] };
+    const { text } = runStream(plan, [`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`]);
+    expect(text).toContain('"name":"spawn","namespace":"agents"');
+  });
+
+  it("what is no function in one is refused by its place", () => {
+    const tools = [{ ...namespace, tools: [fn, { type: "custom", name: "x" }] }];
+    expect(refused({ tools })).toMatchObject({
+      code: "not_translatable",
+      param: "tools.0.tools.1.type",
+    });
   });
 });

@@ -3,6 +3,7 @@ import type { AnswerEvent } from "../../neutral/events.ts";
 import { type AnswerContext, AnswerFault, type StreamEncoder } from "../../translate/format.ts";
 import type { TokenUsage } from "../usage.ts";
 import { EventWriter } from "./event-writer.ts";
+import { Namespaces } from "./namespaces.ts";
 import { OutputItems } from "./output-items.ts";
 import { seal, type Sealed } from "./thinking-seal.ts";
 
@@ -52,7 +53,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       .replace(/^req_/u, "")
       .replaceAll(/[^\w-]/gu, "")
       .replaceAll("-", "");
-    this.#items = new OutputItems(this.#events, this.#base);
+    this.#items = new OutputItems(this.#events, this.#base, new Namespaces(context.request));
     const include = context.request["include"];
     this.#sealed = isJsonList(include) && include.includes("reasoning.encrypted_content");
   }

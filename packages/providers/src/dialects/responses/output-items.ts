@@ -3,13 +3,14 @@ import type { Json, JsonObject } from "../../json/lossless.ts";
 import { writeGoogle } from "../openai/google-signature.ts";
 import type { EventWriter } from "./event-writer.ts";
 import { MessageItem } from "./message-item.ts";
+import type { NamedFunction, Namespaces } from "./namespaces.ts";
 import { ReasoningItem } from "./reasoning-item.ts";
 
 interface OpenCall {
   readonly index: number;
   readonly id: string;
   readonly callId: string;
-  readonly name: string;
+  readonly called: NamedFunction;
   readonly signature: string | undefined;
   json: string;
   readonly progress: JsonProgress;
@@ -24,15 +25,17 @@ export class OutputItems {
   readonly done: Json[] = [];
   readonly #events: EventWriter;
   readonly #base: string;
+  readonly #namespaces: Namespaces;
   readonly #calls = new Map<number, OpenCall>();
   #count = 0;
   #message: MessageItem | undefined;
   #reasoning: ReasoningItem | undefined;
 
   /** `base` makes the items' ids unique. */
-  constructor(events: EventWriter, base: string) {
+  constructor(events: EventWriter, base: string, namespaces: Namespaces) {
     this.#events = events;
     this.#base = base;
+    this.#namespaces = namespaces;
   }
 
   say(kind: "text" | "refusal", text: string): string {
@@ -68,7 +71,8 @@ export class OutputItems {
     const before = this.#endReasoning("completed") + this.#endMessage("completed") + this.#endWhole();
     const index = this.#next();
     const id = `fc_${this.#base}_${index}`;
-    const open = { index, id, callId, name, signature, json: "", progress: new JsonProgress() };
+    const called = this.#namespaces.find(name);
+    const open = { index, id, callId, called, signature, json: "", progress: new JsonProgress() };
     this.#calls.set(call, open);
     const item = callItem(open, "in_progress");
     return before + this.#events.write("response.output_item.added", { output_index: index, item });
@@ -92,11 +96,11 @@ export class OutputItems {
     if (open === undefined) return "";
     const filled = open.json.trim() === "" && status === "completed" ? this.appendCall(call, "{}") : "";
     this.#calls.delete(call);
-    const { id, index, name, json } = open;
+    const { id, index, called, json } = open;
     const told = this.#events.write("response.function_call_arguments.done", {
       item_id: id,
       output_index: index,
-      name,
+      name: called.name,
       arguments: json,
     });
     return filled + told + this.#end(index, callItem(open, status));
@@ -148,14 +152,15 @@ export class OutputItems {
 }
 
 /** Google's signature of a call stands where its own compatible chat has it (BH-26). */
-function callItem({ id, callId, name, signature, json }: OpenCall, status: string): JsonObject {
+function callItem({ id, callId, called, signature, json }: OpenCall, status: string): JsonObject {
   return {
     id,
     type: "function_call",
     status,
     arguments: json,
     call_id: callId,
-    name,
+    name: called.name,
+    namespace: called.namespace,
     extra_content: writeGoogle(signature),
   };
 }

@@ -5,6 +5,7 @@ import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/f
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
 import { onlyText } from "../openai/request-fields.ts";
 import { readGoogle } from "../openai/google-signature.ts";
+import { flatName } from "./namespaces.ts";
 import { openSeal } from "./thinking-seal.ts";
 
 const KEPT_ELSEWHERE = "the file is kept by another provider";
@@ -53,7 +54,7 @@ function readKind(item: Fields, type: string): Turn {
       return readMessage(item);
     case "function_call": {
       const id = item.needText("call_id");
-      const name = item.needText("name");
+      const name = flatName(item.text("namespace"), item.needText("name"));
       const signature = readGoogle(item.take("extra_content"));
       const block: Block = { kind: "tool_call", path, id, name, input: readArguments(item), signature };
       return { role: "assistant", path, blocks: [block] };

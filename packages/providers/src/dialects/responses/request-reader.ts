@@ -17,6 +17,7 @@ import type {
 import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
 import { EFFORTS, readSchemaFormat, readTier, readToolChoice } from "../openai/request-fields.ts";
+import { flatName } from "./namespaces.ts";
 import { readInput } from "./request-items.ts";
 
 /**
@@ -47,7 +48,7 @@ export function readResponsesRequest(body: Json): NeutralRequest {
   const read = {
     system: [...readInstructions(fields), ...leading.flatMap(({ blocks }) => blocks as TextBlock[])],
     turns: firstTurn < 0 ? [] : turns.slice(firstTurn),
-    tools: fields.items("tools").map(readTool),
+    tools: fields.items("tools").flatMap(readTool),
     toolChoice: readToolChoice(fields, (named) => named.needText("name")),
     parallelTools: fields.flag("parallel_tool_calls"),
     maxTokens: fields.number("max_output_tokens"),
@@ -88,11 +89,30 @@ function readInstructions(fields: Fields): TextBlock[] {
   return text === undefined || text === "" ? [] : [{ kind: "text", text, path: fields.at("instructions") }];
 }
 
-function readTool(tool: Fields): Tool {
+function readTool(tool: Fields): Tool[] {
   const type = tool.needText("type");
+  return type === "namespace" ? readNamespace(tool) : [readFunction(tool, type)];
+}
+
+/** Names are flat elsewhere, so each function carries its namespace in its name, and what is said of that in its description. */
+function readNamespace(namespace: Fields): Tool[] {
+  const name = namespace.needText("name");
+  const about = namespace.text("description");
+  const tools = namespace.items("tools").map((tool) => {
+    const read = readFunction(tool, tool.needText("type"));
+    const said = [about, read.description].filter((text) => text !== undefined && text !== "");
+    return { ...read, name: flatName(name, read.name), description: said.join("\n\n") };
+  });
+  namespace.refuseRest(NO_COUNTERPART);
+  return tools;
+}
+
+function readFunction(tool: Fields, type: string): Tool {
   if (type !== "function") {
     throw notTranslatable(tool.at("type"), `there is no '${type.slice(0, 40)}', only function tools`);
   }
+  // When a definition is loaded: where tools can't be searched for, at once.
+  tool.take("defer_loading");
   const schema = tool.take("parameters");
   if (schema !== undefined && !isJsonObject(schema))
     throw invalidField(tool.at("parameters"), "must be an object");
