@@ -1,3 +1,7 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Config } from "@switchyard/proto/config/v1/config";
 import { startNode } from "@switchyard/standalone";
 import { SILENT } from "@switchyard/telemetry";
 import { eventually, freePort } from "@switchyard/testkit";
@@ -62,4 +66,35 @@ it("B6, K5: a facade alone serves the paths of its file while NATS is away, and 
   await eventually(async () => expect(await isServed("/v1/later")).toBe(true));
   await nats.kill();
   expect([await isServed("/v1/later"), await isServed("/v1/own")]).toEqual([true, false]);
+});
+
+it("a facade alone without NATS follows its file, and tells which state of it is in force", async () => {
+  await using owner = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), "facade-"));
+  owner.defer(() => rm(directory, { recursive: true }));
+  const path = join(directory, "facade.json");
+  const write = async (served: string): Promise<Config> => {
+    const text = JSON.stringify({
+      runtime: { listen: LISTEN, forwarder: { urls: ["http://127.0.0.1:1"] } },
+      ...native(served),
+    });
+    await writeFile(path, text);
+    return readConfig(text);
+  };
+  const facade = await startNode({
+    config: await write("/v1/first"),
+    path,
+    services: new Set(["facade"] as const),
+    logger: SILENT,
+    listenHint: () => "",
+    ops: true,
+  });
+  owner.defer(() => facade.drain(0));
+  const statusOf = async (served: string): Promise<number> =>
+    (await fetch(`${facade.addresses.http}${served}`, { method: "POST", body: "{}" })).status;
+  const revision = (): Promise<number> => readyRevision(facade.addresses.ops as string);
+  expect([await statusOf("/v1/first"), await revision()]).toEqual([503, 1]);
+  await write("/v1/second");
+  await eventually(async () => expect(await revision()).toBe(2));
+  expect([await statusOf("/v1/second"), await statusOf("/v1/first")]).toEqual([503, 404]);
 });

@@ -32,8 +32,8 @@ export class FileFeed extends FeedState {
 
   #onChange({ config, faults, warnings, cause }: ConfigChange): void {
     const logger = this.#logger;
-    // An editor that empties a file before it fills it must not take every key away.
-    if (config === undefined || !isUsable(config)) {
+    // An editor that empties a file before it fills it must not take every key away; a facade alone may name no groups.
+    if (config === undefined || (isUsable(this.#first) && !isUsable(config))) {
       const lines = config === undefined ? faults.map(formatFault) : ["it names no groups"];
       logger.error("the edited config file is refused, the last good one stays", { faults: lines });
       return;

@@ -39,8 +39,7 @@ export async function openFeed(options: OpenFeedOptions): Promise<OpenFeed> {
   const isFacade = services.size === 1 && services.has("facade");
   const writes = services.has("router");
   if (config.runtime?.bus?.nats === undefined) {
-    if (isFacade) return { feed: fixedFeed(config), writable: undefined };
-    if (!isUsable(config)) throw new CommandError(`no usable config: ${origin} names no groups`);
+    if (!isFacade && !isUsable(config)) throw new CommandError(`no usable config: ${origin} names no groups`);
     return {
       feed: path === undefined ? fixedFeed(config) : new FileFeed(path, options.file, config, logger),
       writable: undefined,
