@@ -74,7 +74,7 @@ describe.each(FORMS)("credentials of clouds and files [%s]", (form) => {
         preset: "group_failover",
         zero_weight: "standby",
         retry: { max_retries: 0 },
-        connect_timeout: "500ms",
+        connect_timeout: "3s",
       },
     });
     const groups = [
@@ -179,7 +179,7 @@ describe.each(FORMS)("credentials of clouds and files [%s]", (form) => {
     const start = performance.now();
     const replies = await Promise.all([ask("silent"), ask("silent")]);
     expect(replies.map(({ status }) => status)).toEqual([200, 200]);
-    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(performance.now() - start).toBeLessThan(12_000);
     expect(asked("/silent/")).toBeLessThan(3);
   });
 

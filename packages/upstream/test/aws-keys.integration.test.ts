@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createAwsKeys } from "../src/index.ts";
 import { type TokenAnswer, TokenServer } from "./token-server.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "aws-keys-"));
+const server = TokenServer.ofFile();
+const { folder } = server;
 const profiles = join(folder, "credentials");
-let server: TokenServer;
 let now = 0;
 
 const source = (): ReturnType<typeof createAwsKeys> => createAwsKeys("eu-central-1", () => now);
@@ -17,24 +16,13 @@ const container = (id: string): TokenAnswer => ({
   body: { AccessKeyId: id, SecretAccessKey: `${id}-secret`, Token: `${id}-session`, Expiration: inAnHour() },
 });
 
-beforeAll(async () => {
-  server = await TokenServer.start();
-});
-afterAll(() => {
-  server.close();
-  rmSync(folder, { recursive: true });
-});
 beforeEach(() => {
-  server.asked.length = 0;
   now = Date.now();
   for (const name of Object.keys(process.env)) if (name.startsWith("AWS_")) vi.stubEnv(name, undefined);
   vi.stubEnv("AWS_SHARED_CREDENTIALS_FILE", profiles);
   vi.stubEnv("AWS_CONFIG_FILE", join(folder, "config"));
   vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
   rmSync(profiles, { force: true });
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
 });
 
 describe("what a machine has for AWS", () => {

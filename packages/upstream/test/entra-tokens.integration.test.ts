@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createEntraTokens } from "../src/index.ts";
 import { TokenServer } from "./token-server.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "entra-tokens-"));
+const server = TokenServer.ofFile();
+const { folder } = server;
 const VARIABLES = [
   "AZURE_TENANT_ID",
   "AZURE_CLIENT_ID",
@@ -17,7 +17,6 @@ const VARIABLES = [
   "IDENTITY_HEADER",
 ];
 const SCOPE = "https://cognitiveservices.azure.com/.default";
-let server: TokenServer;
 let now = 0;
 
 const source = (
@@ -28,21 +27,10 @@ const source = (
 const queryAt = (at: number): Record<string, string> =>
   Object.fromEntries(new URL(server.asked[at]?.path ?? "", server.url).searchParams);
 
-beforeAll(async () => {
-  server = await TokenServer.start();
-});
-afterAll(() => {
-  server.close();
-  rmSync(folder, { recursive: true });
-});
 beforeEach(() => {
-  server.asked.length = 0;
   now = Date.now();
   for (const name of VARIABLES) vi.stubEnv(name, undefined);
   vi.stubEnv("AZURE_AUTHORITY_HOST", `${server.url}/`);
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
 });
 
 describe("tokens of a service principal", () => {

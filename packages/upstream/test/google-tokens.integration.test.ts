@@ -1,16 +1,15 @@
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createGoogleTokens } from "../src/index.ts";
 import { TokenServer } from "./token-server.ts";
 
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-const folder = mkdtempSync(join(tmpdir(), "google-tokens-"));
+const server = TokenServer.ofFile();
+const { folder } = server;
 const file = join(folder, "credential.json");
-let server: TokenServer;
 let now = 0;
 
 const accountOf = (email: string): object => ({
@@ -34,21 +33,10 @@ const claimsAt = (at: number): unknown => {
   return JSON.parse(Buffer.from(claims, "base64url").toString());
 };
 
-beforeAll(async () => {
-  server = await TokenServer.start();
-});
-afterAll(() => {
-  server.close();
-  rmSync(folder, { recursive: true });
-});
 beforeEach(() => {
-  server.asked.length = 0;
   now = Date.now();
   vi.stubEnv("GOOGLE_APPLICATION_CREDENTIALS", undefined);
   vi.stubEnv("CLOUDSDK_CONFIG", join(folder, "none"));
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
 });
 
 describe("tokens of a service account", () => {

@@ -1,6 +1,10 @@
 import { createServer } from "node:http";
 import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, vi } from "vitest";
 
 /** One request as the server got it. */
 export interface TokenRequest {
@@ -18,9 +22,10 @@ export interface TokenAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A scripted server of tokens on loopback. */
+/** A scripted server of tokens on loopback, and a folder for credentials. */
 export class TokenServer {
   readonly asked: TokenRequest[] = [];
+  readonly folder = mkdtempSync(join(tmpdir(), "tokens-"));
   answer: (request: TokenRequest) => TokenAnswer = () => ({ status: 500, body: {} });
   readonly #server = createServer((request, response) => {
     let body = "";
@@ -37,10 +42,18 @@ export class TokenServer {
     });
   });
 
-  static async start(): Promise<TokenServer> {
-    const started = new TokenServer();
-    await new Promise<void>((resolve) => started.#server.listen(0, "127.0.0.1", resolve));
-    return started;
+  /** The server of a file's tests: it forgets what it was asked, and the environment is as it was, after each of them. */
+  static ofFile(): TokenServer {
+    const server = new TokenServer();
+    beforeAll(() => new Promise<void>((resolve) => server.#server.listen(0, "127.0.0.1", resolve)));
+    beforeEach(() => {
+      server.asked.length = 0;
+    });
+    afterEach(() => {
+      vi.unstubAllEnvs();
+    });
+    afterAll(() => server.#close());
+    return server;
   }
 
   get host(): string {
@@ -62,8 +75,9 @@ export class TokenServer {
     return Object.fromEntries(new URLSearchParams(this.asked[at]?.body));
   }
 
-  close(): void {
+  #close(): void {
     this.#server.close();
     this.#server.closeAllConnections();
+    rmSync(this.folder, { recursive: true });
   }
 }

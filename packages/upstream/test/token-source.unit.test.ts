@@ -9,6 +9,11 @@ const source = (): ReturnType<typeof createTokenSource> => createTokenSource(ask
 const grant = (token: string, expires: number | undefined): void => {
   ask.mockResolvedValue({ token, expires });
 };
+/** None comes; returns the signal that the asked one was given. */
+const hang = (): (() => AbortSignal | undefined) => {
+  ask.mockImplementation(() => new Promise(() => undefined));
+  return () => ask.mock.lastCall?.[0];
+};
 const fail = (error: unknown): void => {
   ask.mockRejectedValue(error);
 };
@@ -97,32 +102,24 @@ describe("a kept token", () => {
 describe("a token that does not come", () => {
   it("is waited for 15 s and no longer, and its requests end", async () => {
     vi.useFakeTimers();
-    let signal: AbortSignal | undefined;
-    ask.mockImplementation((given) => {
-      signal = given;
-      return new Promise(() => undefined);
-    });
+    const signal = hang();
     const tokens = source();
     const next = tokens.next();
     await vi.advanceTimersByTimeAsync(14_999);
-    expect(signal?.aborted).toBe(false);
+    expect(signal()?.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     expect(await next).toBeUndefined();
-    expect(signal?.aborted).toBe(true);
+    expect(signal()?.aborted).toBe(true);
     expect([tokens.isFailing, tokens.failure]).toEqual([true, "no answer in time"]);
   });
 
   it("is waited for no more when its source is closed", async () => {
-    let signal: AbortSignal | undefined;
-    ask.mockImplementation((given) => {
-      signal = given;
-      return new Promise(() => undefined);
-    });
+    const signal = hang();
     const tokens = source();
     const next = tokens.next();
     tokens.close();
     expect(await next).toBeUndefined();
-    expect(signal?.aborted).toBe(true);
+    expect(signal()?.aborted).toBe(true);
     now += 60_000;
     expect(await tokens.next()).toBeUndefined();
     expect(ask).toHaveBeenCalledTimes(1);
