@@ -184,6 +184,7 @@ export class FakeSink implements Sink<InferResponse> {
   }
   end(): void {
     if (this.over) this.late += 1;
+    if (this.trailer === undefined) throw new Error("an answer ended without its trailer");
     this.ends += 1;
   }
   fail(error: ConnectError): void {

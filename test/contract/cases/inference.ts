@@ -198,7 +198,12 @@ const answers: ContractCase[] = [
     run: async (clients, { a }) => {
       a.answer(failure(400, { message: "bad tool", type: "invalid_request_error" }));
       const got = await infer(clients, chat({ model: "solo" }));
-      expect([got.error, got.order[0], got.head?.status]).toEqual([undefined, "head", 400]);
+      expect([got.error, got.order, got.head?.status]).toEqual([
+        undefined,
+        ["head", "chunk", "trailer"],
+        400,
+      ]);
+      expect(got.trailer).toMatchObject({ deployment: "", group: "" });
       expect(JSON.parse(got.text)).toMatchObject({ error: { message: "bad tool" } });
       expect(headerOf(got.head, "x-ants-attempts")).toContain("a/m-a");
     },
@@ -207,8 +212,8 @@ const answers: ContractCase[] = [
     title: "lists the models of the key",
     run: async (clients) => {
       const request = create(InferRequestSchema, { method: "GET", path: "/v1/models" });
-      const { head, text } = await infer(clients, request);
-      expect(head?.status).toBe(200);
+      const { order, head, text } = await infer(clients, request);
+      expect([order, head?.status]).toEqual([["head", "chunk", "trailer"], 200]);
       expect(JSON.parse(text)).toMatchObject({ data: [{ id: "chat" }, { id: "solo" }, { id: "fragile" }] });
     },
   },
@@ -298,6 +303,17 @@ const refusals: ContractCase[] = [
 ];
 
 const ends: ContractCase[] = [
+  {
+    title:
+      "E6: a provider's error event inside a stream goes on as it is, and the answer ends with its trailer",
+    run: async (clients, { a }) => {
+      a.answer(sse([...BEGUN, NEXT, 'data: {"error":{"message":"busy","type":"overloaded_error"}}\n\n']));
+      const got = await infer(clients, chat({ stream: true }));
+      expect([got.error, got.order.at(-1), got.head?.status]).toEqual([undefined, "trailer", 200]);
+      expect(got.text).toContain("overloaded_error");
+      expect(got.trailer).toMatchObject({ deployment: "a/m-a" });
+    },
+  },
   {
     title: "a stream that breaks after its head ends with an RPC error",
     run: async (clients, { a }) => {

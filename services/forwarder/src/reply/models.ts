@@ -5,7 +5,7 @@ import type { InferRequest, InferResponse } from "@switchyard/proto/inference/v1
 import { failure, toConnectError } from "@switchyard/rpc";
 import type { Call, ServiceImpl, Sink } from "@switchyard/rpc";
 import { ANTHROPIC_MODELS, OPENAI_MODELS } from "./model-shapes.ts";
-import { chunkPart, headPart } from "./parts.ts";
+import { chunkPart, headPart, trailerPart } from "./parts.ts";
 import { settle } from "../settle.ts";
 
 const LIST = "/v1/models";
@@ -43,6 +43,7 @@ export function serveModels(
       call.offCancel(onCancel);
       sink.send(headPart(200, ["content-type", "application/json"]));
       sink.send(chunkPart(new TextEncoder().encode(JSON.stringify(body))));
+      sink.send(trailerPart());
       sink.end();
     },
     fail,

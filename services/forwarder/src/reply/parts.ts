@@ -28,18 +28,20 @@ export function chunkPart(bytes: Uint8Array): InferResponse {
   return { $typeName: RESPONSE, part: { case: "chunk", value: bytes } };
 }
 
-/** The last part of an answer. */
-export function trailerPart(facts: {
-  readonly group: string;
-  readonly deployment: string;
-  readonly model: string;
-  readonly usage: TokenUsage | undefined;
-  readonly costUsd: number | undefined;
-}): InferResponse {
+/** The last part of every answer; of one that no deployment served nothing is known. */
+export function trailerPart(
+  facts: {
+    readonly group?: string;
+    readonly deployment?: string;
+    readonly model?: string;
+    readonly usage?: TokenUsage | undefined;
+    readonly costUsd?: number | undefined;
+  } = {},
+): InferResponse {
   const trailer: Trailer = create(TrailerSchema, {
-    group: facts.group,
-    deployment: facts.deployment,
-    model: facts.model,
+    group: facts.group ?? "",
+    deployment: facts.deployment ?? "",
+    model: facts.model ?? "",
     ...(facts.usage === undefined ? {} : { usage: facts.usage }),
     ...(facts.costUsd === undefined ? {} : { costUsd: facts.costUsd }),
   });

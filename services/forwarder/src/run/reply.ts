@@ -54,6 +54,7 @@ export class Reply {
   /** The last failure with an HTTP answer (E7). */
   #answered: AttemptFailure | undefined;
   #served: AttemptEntry | undefined;
+  #servedBy: AttemptOrder | undefined;
   #firstByteAt = 0;
   #status = 0;
   #over = false;
@@ -90,6 +91,7 @@ export class Reply {
     const { ms } = from;
     const served = { deployment, outcome: "ok", ms, status, error: undefined, message: undefined } as const;
     this.#served = served;
+    this.#servedBy = from.order;
     headers.push("x-ants-attempts", this.log.header(served));
     if (fallbackKind !== "") headers.push("x-ants-model-group", headerText(group));
     const cost = costOf(facts?.usage, price);
@@ -128,6 +130,9 @@ export class Reply {
       const { facts, id } = this.#request;
       const status = statusOfClass(broken.error);
       this.#sink.send(chunkPart(errorEvent(facts.endpoint, status, event, id, sequence)));
+      this.#sink.send(
+        trailerPart(this.#servedBy && { group: this.#servedBy.group, deployment: this.#servedBy.deployment }),
+      );
       this.#sink.end();
       return;
     }
@@ -217,6 +222,7 @@ export class Reply {
     this.#finish(failed.error, undefined, isCallersOwn(failed.error) ? undefined : ALL_FAILED);
     this.#sink.send(headPart(last.status, last.headers));
     if (last.body.length > 0) this.#sink.send(chunkPart(last.body));
+    this.#sink.send(trailerPart());
     this.#sink.end();
   }
 

@@ -19,7 +19,7 @@ import { concat } from "../bytes.ts";
 import { readDeltas, wholeAsDeltas } from "./chat-answer.ts";
 import { parseObject, textOf, unreadable } from "./json.ts";
 import { providerError } from "./provider-error.ts";
-import { headerIn, readAttempts, servedFields } from "./served.ts";
+import { headerIn, isSuccess, readAttempts, servedFields } from "./served.ts";
 
 /** A success that does not stream is held up to this (P1); errors are smaller. */
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -93,7 +93,7 @@ export class ChatStream implements Sink<InferResponse> {
   #begin(head: Head): void {
     this.#head = head;
     const type = headerIn(head, "content-type") ?? "";
-    this.#streams = head.status >= 200 && head.status <= 299 && /^text\/event-stream\b/i.test(type);
+    this.#streams = isSuccess(head) && /^text\/event-stream\b/i.test(type);
   }
 
   #push(bytes: Uint8Array): void {
@@ -116,7 +116,7 @@ export class ChatStream implements Sink<InferResponse> {
 
   #readHeld(): void {
     const answer = parseObject(concat(this.#held, this.#heldBytes));
-    if (this.#trailer === undefined) throw providerError(this.#head, answer);
+    if (this.#head === undefined || !isSuccess(this.#head)) throw providerError(this.#head, answer);
     if (answer === undefined) throw unreadable("it is no JSON object");
     this.#tell(answer, wholeAsDeltas(answer));
   }

@@ -3,7 +3,7 @@ import type { Head } from "@switchyard/proto/inference/v1/inference_service";
 import { failure } from "@switchyard/rpc";
 import type { ConnectError } from "@switchyard/rpc";
 import { objectOf, textOf } from "./json.ts";
-import { headerIn, readAttempts } from "./served.ts";
+import { headerIn, isSuccess, readAttempts } from "./served.ts";
 
 /** An error inside a stream has no status of its own. */
 const IN_STREAM = 502;
@@ -25,7 +25,7 @@ function lastClass(head: Head | undefined): string {
 }
 
 function statusOf(head: Head | undefined, said: JsonObject): number {
-  if (head !== undefined && (head.status < 200 || head.status > 299)) return head.status;
+  if (head !== undefined && !isSuccess(head)) return head.status;
   const code = said["code"];
   return typeof code === "number" && Number.isInteger(code) && code >= 400 && code <= 599 ? code : IN_STREAM;
 }

@@ -8,6 +8,10 @@ export function headerIn(head: Head | undefined, name: string): string | undefin
   return head?.headers.find((header) => header.name === name)?.value;
 }
 
+export function isSuccess({ status }: Head): boolean {
+  return status >= 200 && status <= 299;
+}
+
 /** The attempts that a head tells of (H1). */
 export function readAttempts(head: Head | undefined): AttemptEntry[] {
   const rows = JSON.parse(headerIn(head, "x-ants-attempts") ?? "[]") as JsonValue;

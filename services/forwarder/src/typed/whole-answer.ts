@@ -6,6 +6,7 @@ import { innerCall } from "./inner-call.ts";
 import type { Serve } from "./inner-call.ts";
 import { parseObject, unreadable } from "./json.ts";
 import { providerError } from "./provider-error.ts";
+import { isSuccess } from "./served.ts";
 
 /** One message can't hold more, and neither should the memory. */
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -42,7 +43,8 @@ export function wholeAnswer(serve: Serve, request: InferRequest, call: Call): Pr
       },
       end() {
         const answer = parseObject(concat(pieces, size));
-        if (head === undefined || trailer === undefined) reject(providerError(head, answer));
+        if (head === undefined || !isSuccess(head)) reject(providerError(head, answer));
+        else if (trailer === undefined) reject(unreadable("it has no end"));
         else if (answer === undefined) reject(unreadable("it is no JSON object"));
         else resolve({ head, answer, trailer });
       },

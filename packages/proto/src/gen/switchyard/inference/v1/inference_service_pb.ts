@@ -196,14 +196,14 @@ export type Trailer = Message<"switchyard.inference.v1.Trailer"> & {
   usage?: TokenUsage | undefined;
 
   /**
-   * Deployment that served.
+   * Deployment that served; empty where none did, as under a provider's error.
    *
    * @generated from field: string deployment = 3;
    */
   deployment: string;
 
   /**
-   * Group that served.
+   * Group that served; empty where none did.
    *
    * @generated from field: string group = 4;
    */
@@ -704,7 +704,7 @@ export const EmbeddingSchema: GenMessage<Embedding> = /*@__PURE__*/
 export const InferenceService: GenService<{
   /**
    * Infer serves one request of any endpoint with its raw body: first a head, then chunks, then a trailer. What a
-   * provider answered is a head with its status, errors included. What Switchyard itself refuses is an RPC error
+   * provider answered is a head with its status, errors included, and ends with a trailer as well. What Switchyard itself refuses is an RPC error
    * whose ErrorInfo detail names the code; a stream that breaks after its head ends with an RPC error too.
    *
    * @generated from rpc switchyard.inference.v1.InferenceService.Infer
