@@ -2,6 +2,7 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yam
 import type { Document, YAMLError } from "yaml";
 import { fieldPath, itemPath } from "../fault.ts";
 import type { Fault } from "../fault.ts";
+import { parseJson } from "./parse-json.ts";
 
 /** Largest config text, in UTF-16 units. */
 export const MAX_TEXT_LENGTH = 16 * 1024 * 1024;
@@ -17,8 +18,10 @@ export function parseText(text: string): { data: unknown; faults: Fault[] } {
   if (text.length > MAX_TEXT_LENGTH) {
     return { data: undefined, faults: [{ path: "", message: "the config is larger than 16 MiB" }] };
   }
+  const json = parseJson(text);
+  if (json !== undefined) return { data: json.data, faults: [] };
   try {
-    return parseBounded(text);
+    return parseYaml(text);
   } catch (error) {
     // yaml throws on alias bombs, and runs out of stack on absurd nesting. Its own words may quote the text.
     const message =
@@ -29,7 +32,8 @@ export function parseText(text: string): { data: unknown; faults: Fault[] } {
   }
 }
 
-function parseBounded(text: string): { data: unknown; faults: Fault[] } {
+/** As {@link parseText}, by the parser of YAML, which reads all JSON too. */
+export function parseYaml(text: string): { data: unknown; faults: Fault[] } {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     version: "1.2",
