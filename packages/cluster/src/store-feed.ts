@@ -35,6 +35,10 @@ export function createStoreFeed(options: StoreFeedOptions): WritableConfigFeed {
   return new StoreFeed(options);
 }
 
+function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && Buffer.compare(a, b) === 0;
+}
+
 /** What the store's key holds: its own revision there, and the config's, where that can be read. */
 interface Held {
   readonly keyRevision: number;
@@ -50,6 +54,11 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
   #stored: { readonly applied: AppliedConfig; readonly keyRevision: number } | undefined;
   /** What the store holds, in force or refused; undefined while it is empty. */
   #held: Held | undefined;
+  /**
+   * What was last written here or found good, as it stands in the store: what comes back after a write, and again after
+   * each reconnect, need not be read and checked once more.
+   */
+  #good: { readonly value: Uint8Array; readonly applied: AppliedConfig } | undefined;
 
   constructor(options: StoreFeedOptions) {
     super();
@@ -96,8 +105,9 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
   #onEntry(value: Uint8Array | undefined, keyRevision: number): void {
     this.#held = undefined;
     if (value === undefined) return;
-    const applied = this.#decode(value);
-    const faults = applied === undefined ? undefined : this.#options.faultsOf(applied.config);
+    const good = this.#good !== undefined && equalBytes(this.#good.value, value) ? this.#good : undefined;
+    const applied = good?.applied ?? this.#decode(value);
+    const faults = good !== undefined ? [] : applied && this.#options.faultsOf(applied.config);
     this.#held = { keyRevision, revision: applied?.revision ?? 0, refused: faults?.length !== 0 };
     if (applied === undefined || faults === undefined) {
       this.#options.report("warn", "the stored config can't be read; the last good one stays");
@@ -110,6 +120,7 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
       );
       return;
     }
+    this.#good = { value, applied };
     const known = this.#stored;
     if (this.#options.writes && known !== undefined && applied.revision < known.applied.revision) {
       this.#putBackOver(keyRevision, known.applied);
@@ -195,6 +206,7 @@ class StoreFeed extends FeedState implements WritableConfigFeed {
     if (bytes.length > LARGEST_BYTES) {
       throw new RangeError(`the config is too large for the store: ${bytes.length} bytes compressed`);
     }
+    this.#good = { value: bytes, applied };
     return bytes;
   }
 

@@ -160,6 +160,41 @@ describe("createStoreFeed", () => {
     expect((await router.apply(configOf(THREE), "boss", undefined)).revision).toBe(1);
   });
 
+  it("checks a config once: neither what it wrote itself comes to be checked, nor what is told again", async () => {
+    const store = createMemoryBus().keyValue(BUCKETS.config);
+    const listeners: Parameters<KeyValue["watch"]>[0][] = [];
+    const watched: KeyValue = {
+      ...methodsOf(store),
+      watch: (one) => (listeners.push(one), store.watch(one)),
+    };
+    const checked: number[] = [];
+    const counting = (writes: boolean, at: number): WritableConfigFeed => {
+      const made = createStoreFeed({
+        store: watched,
+        seed: writes ? configOf(TWO) : undefined,
+        now: () => 1_700_000_000_000,
+        report: () => {},
+        faultsOf: () => {
+          checked.push(at);
+          return [];
+        },
+        writes,
+      });
+      open.push(made);
+      return made;
+    };
+    const router = counting(true, 1);
+    await router.ready(3_000);
+    const health = counting(false, 2);
+    await health.ready(3_000);
+    await router.apply(configOf(THREE), "boss", undefined);
+    await eventually(() => expect(health.current()?.revision).toBe(2));
+    const entry = await store.get("current");
+    for (const one of listeners) if (entry !== undefined) one.onEntry("current", entry.value, entry.revision);
+    expect(checked).toEqual([2, 2]);
+    expect([router.current()?.revision, health.current()?.revision]).toEqual([2, 2]);
+  });
+
   it("keeps what belongs to a process out of the store", async () => {
     const store = createMemoryBus().keyValue(BUCKETS.config);
     const writer = feed(store, `runtime: { drain: 1s }\n${TWO}`);
