@@ -37,8 +37,8 @@ function answer(text: string): Answer {
 }
 
 async function messages(scene: Scene, fields: object): Promise<{ status: number; text: string }> {
-  const response = await scene.send({ max_tokens: 9, ...fields }, { path: "/v1/messages" });
-  return { status: response.status, text: await response.text() };
+  const answer = await scene.send({ max_tokens: 9, ...fields }, { path: "/v1/messages" });
+  return { status: answer.status, text: await answer.text() };
 }
 
 forEachForm("bedrock", {}, (stage) => {
