@@ -37,8 +37,8 @@ function answer(text: string): Answer {
 }
 
 async function messages(scene: Scene, fields: object): Promise<{ status: number; text: string }> {
-  const answer = await scene.send({ max_tokens: 9, ...fields }, { path: "/v1/messages" });
-  return { status: answer.status, text: await answer.text() };
+  const reply = await scene.send({ max_tokens: 9, ...fields }, { path: "/v1/messages" });
+  return { status: reply.status, text: await reply.text() };
 }
 
 forEachForm("bedrock", {}, (stage) => {
