@@ -15,3 +15,16 @@ export async function eventually<T>(
     await sleep(options.every ?? 20);
   }
 }
+
+/** {@link eventually} of a condition that has no words of its own, looked at closely. Returns how long it took, ms. */
+export async function comesTrue(
+  condition: () => boolean | Promise<boolean>,
+  within = 10_000,
+): Promise<number> {
+  const start = performance.now();
+  const holds = async (): Promise<void> => {
+    if (!(await condition())) throw new Error(`not within ${within} ms: ${condition.toString()}`);
+  };
+  await eventually(holds, { within, every: 2 });
+  return performance.now() - start;
+}

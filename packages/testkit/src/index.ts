@@ -18,7 +18,6 @@ export {
 } from "./answers.ts";
 export { type BlackHole, createBlackHole } from "./black-hole.ts";
 export { type ChatMessage, type ChatPayload, type ChatPayloadOptions, chatPayload } from "./chat-payload.ts";
-export { comesTrue } from "./comes-true.ts";
 export { resetFirst, resetReused } from "./connection-faults.ts";
 export { type FakeClock, fakeClock, seededRandom, seededSeeds } from "./determinism.ts";
 export {
@@ -40,7 +39,7 @@ export {
   USAGE,
 } from "./dialects.ts";
 export { type Encoding, encodeBody } from "./encoding.ts";
-export { eventually } from "./eventually.ts";
+export { comesTrue, eventually } from "./eventually.ts";
 export { freePort } from "./free-port.ts";
 export { ManagedProcess, type ProcessExit, startNode, type StartNodeOptions } from "./managed-process.ts";
 export { RawHttpClient, type RawHttpOptions, type RawResponse, rawHttp, rawRequest } from "./raw-http.ts";
