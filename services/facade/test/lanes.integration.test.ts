@@ -65,6 +65,8 @@ async function exchange(port: number, pieces: readonly Buffer[], halfClose = fal
   // Nobody reads on after an answer that ends the connection. What stands there depends on how node:http got the bytes.
   const last = whole.findIndex((answer) => /^connection: close\r$/im.test(answer));
   const heard = last === -1 ? whole : whole.slice(0, last + 1);
+  // Behind an answer node:http tells of junk only where that answer happened to be out before the junk was parsed.
+  if (heard.length > 1 && heard.at(-1)?.includes("this is not well-formed HTTP/1.1")) heard.pop();
   return heard.join("") + how;
 }
 
@@ -168,12 +170,6 @@ const mutated = fc
 const cut = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 3 });
 const sample = fc.tuple(fc.oneof(plainText, anyLines, mutated), cut);
 
-/** What the kernel puts together into one read is chance on a busy machine: only what differs each time is a difference. */
-async function lastingDifference(...sent: Parameters<typeof difference>): ReturnType<typeof difference> {
-  for (let again = 0; again < 2; again++) if ((await difference(...sent)) === undefined) return undefined;
-  return difference(...sent);
-}
-
 test("both lanes answer random and mutated requests in random cuts alike", { timeout: 120_000 }, async () => {
   await using lanes = await openLanes();
   await fc.assert(
@@ -183,7 +179,7 @@ test("both lanes answer random and mutated requests in random cuts alike", { tim
           const whole = Buffer.from(text, "latin1");
           const ends = cuts.map((at) => Math.floor(at * whole.length)).toSorted((a, b) => a - b);
           const pieces = [...ends, whole.length].map((end, at) => whole.subarray(ends[at - 1] ?? 0, end));
-          return lastingDifference(lanes, [...pieces.filter((piece) => piece.length > 0), Buffer.from(LAST)]);
+          return difference(lanes, [...pieces.filter((piece) => piece.length > 0), Buffer.from(LAST)]);
         }),
       );
       expect(found.filter((one) => one !== undefined)).toEqual([]);

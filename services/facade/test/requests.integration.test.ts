@@ -69,6 +69,7 @@ forEachLane((bench) => {
     ["POST", "/chat/completions", 404, "not_found"],
     ["GET", CHAT, 405, "method_not_allowed"],
     ["DELETE", "/v1/models", 405, "method_not_allowed"],
+    ["OPTIONS", CHAT, 405, "method_not_allowed"],
   ])("contracts 3: %s %s is %i, and the connection goes on", async (method, path, status, code) => {
     await using b = await bench();
     const client = await b.open(rawRequest(method, path, []), { head: method === "HEAD" });

@@ -88,6 +88,10 @@ export const VECTORS: Record<string, string> = {
   native: "POST /v1/native?a=b HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}",
   "native, wrong method": "PUT /v1/native HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}",
   "native, no method of ours": "OPTIONS /v1/native HTTP/1.1\r\nHost: h\r\n\r\n",
+  "a browser asking first":
+    "OPTIONS /v1/chat/completions HTTP/1.1\r\nHost: h\r\nOrigin: https://x\r\nAccess-Control-Request-Method: POST\r\n\r\n",
+  "OPTIONS of everything": "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n",
+  "junk behind a refused body": "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx ",
   "no such path": "GET /nothing HTTP/1.1\r\nHost: h\r\n\r\n",
   "no such method": "GET /v1/chat/completions HTTP/1.1\r\nHost: h\r\n\r\n",
   "path too long": `GET /v1/models/${"m".repeat(3000)} HTTP/1.1\r\nHost: h\r\n\r\n`,
