@@ -2,6 +2,7 @@
 import {
   appendAttempt,
   benchLookup,
+  countProbers,
   EMPTY_HEALTH_STATE,
   EMPTY_HISTORY,
   expire,
@@ -139,7 +140,17 @@ class Cluster {
       run.decisions += 1;
       const id = `${run.id}.${run.decisions}`;
       const { facts, key, history, seed, forwarder } = run;
-      const decided = router.decide({ id, facts, key, history, seed, forwarder: forwarder.name, now });
+      const probers = countProbers(this.#claims.values());
+      const decided = router.decide({
+        id,
+        facts,
+        key,
+        history,
+        seed,
+        forwarder: forwarder.name,
+        probers,
+        now,
+      });
       this.#watcher.decided(run.id, decided, router, now);
       this.#send(() => this.#carryOut(run, id, decided, now));
     });

@@ -48,6 +48,7 @@ export class Router {
     readonly history: History;
     readonly seed: number;
     readonly forwarder: string;
+    readonly probers: ReadonlyMap<string, number>;
     readonly now: number;
   }): Decided {
     const { id, facts, key, history, seed, forwarder, now } = request;
@@ -55,7 +56,7 @@ export class Router {
     const decided = decide({
       config: this.#scenario.config,
       health: this.#health.snapshot,
-      load: this.ledger.snapshot(EVERYONE_READY, this.#scenario.routers),
+      load: this.ledger.snapshot(EVERYONE_READY, this.#scenario.routers, request.probers),
       request: { facts, key },
       history,
       now,

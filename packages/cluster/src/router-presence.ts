@@ -1,5 +1,6 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { EventBus, Subscription } from "@switchyard/bus";
+import { countProbers } from "@switchyard/core";
 import type { ProbeClaims } from "@switchyard/core";
 import { RouterPresenceSchema } from "@switchyard/proto/events/v1/events";
 import { SUBJECTS } from "./subjects.ts";
@@ -48,6 +49,7 @@ export class RouterBoard {
   readonly #subscription: Subscription;
   readonly #claims = new Map<string, ProbeClaims>();
   #names: readonly string[] = [];
+  #probers: ReadonlyMap<string, number> = new Map();
 
   constructor(bus: EventBus, now: () => number) {
     this.#now = now;
@@ -64,6 +66,11 @@ export class RouterBoard {
     return this.#claims;
   }
 
+  /** B4: how many routers say that they have traffic for a bench, by its scope key. */
+  get probers(): ReadonlyMap<string, number> {
+    return this.#probers;
+  }
+
   close(): void {
     this.#subscription.unsubscribe();
   }
@@ -78,6 +85,7 @@ export class RouterBoard {
     }
     for (const [name, at] of this.#heardAt) if (at + SILENT_AFTER_MS < now) this.#forget(name);
     this.#names = [...this.#heardAt.keys()];
+    this.#probers = countProbers(this.#claims.values());
   }
 
   #forget(router: string): void {

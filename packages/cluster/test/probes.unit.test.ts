@@ -129,6 +129,7 @@ describe("probes and ramps", () => {
       expect(lease?.router).toBe(named === "r1" ? "r2" : "r1");
       expect(lease?.until).toBeGreaterThan(clock.now());
     }
+    expect(board.probers).toEqual(new Map([[SCOPE, 1]]));
   });
 
   it("travel with their times, moved to the reader's clock", () => {

@@ -100,7 +100,14 @@ export {
   type Reduced,
   type Transition,
 } from "./health/reduce.ts";
-export { grantProbes, PROBE_LEASE_MS, PROBE_MAX_MS, probeClaims, wantsProbes } from "./health/probe.ts";
+export {
+  countProbers,
+  grantProbes,
+  PROBE_LEASE_MS,
+  PROBE_MAX_MS,
+  probeClaims,
+  wantsProbes,
+} from "./health/probe.ts";
 export type { ProbeClaims } from "./health/probe.ts";
 export { activeBenches, mergeHealth } from "./health/snapshot.ts";
 export {

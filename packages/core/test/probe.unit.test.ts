@@ -40,6 +40,7 @@ function requests(
     readonly hang?: boolean;
     readonly input?: Partial<DecideInput>;
     readonly routers?: number;
+    readonly probers?: ReadonlyMap<string, number>;
   } = {},
 ): readonly Decided[] {
   const ledger = new LoadLedger();
@@ -48,7 +49,7 @@ function requests(
     const decided = decide(
       input(config([of]), {
         health: more.health ?? leased(),
-        load: ledger.snapshot(new Set(), more.routers),
+        load: ledger.snapshot(new Set(), more.routers, more.probers),
         router: ROUTER,
         seed: Math.imul(index + 1, 0x9e3779b1) >>> 0,
         decisionId,
@@ -95,6 +96,22 @@ describe("probes", () => {
     const alone = pool({ bench: { whenAllBenched: "refuse" } }, ["a/m"]);
     expect(probesOf(requests(alone, 100, { routers: 4 }))).toHaveLength(20);
     expect(probesOf(requests(alone, 100, { routers: 400 }))).toHaveLength(100);
+  });
+
+  it("B4 routers without traffic for a bench have no part in it", () => {
+    const alone = pool({ bench: { whenAllBenched: "refuse" } }, ["a/m"]);
+    const probed = (probers: ReadonlyMap<string, number>) =>
+      probesOf(requests(alone, 100, { routers: 4, probers })).length;
+    expect(probed(new Map([["m:a/m", 1]]))).toBe(5);
+    expect(
+      probed(
+        new Map([
+          ["m:a/m", 2],
+          ["d:p/g:a/m", 1],
+        ]),
+      ),
+    ).toBe(10);
+    expect(probed(new Map([["m:b/m", 1]]))).toBe(20);
   });
 
   it("B4 the others share what does not probe evenly", () => {

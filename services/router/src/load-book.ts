@@ -1,5 +1,6 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import type { EventBus, Subscription } from "@switchyard/bus";
+import type { RouterBoard } from "@switchyard/cluster";
 import { loadReportFromWire, outcomeFromWire, SUBJECTS } from "@switchyard/cluster";
 import { LoadLedger, loadKeyLookup } from "@switchyard/core";
 import type { ConfigSnapshot, Effect, LoadKeyLookup, LoadSnapshot, Outcome } from "@switchyard/core";
@@ -12,8 +13,8 @@ export interface LoadBookOptions {
   readonly now: () => number;
   /** Providers without a credential (R10). */
   readonly notReady: () => ReadonlySet<string>;
-  /** How many routers share the budgets of the cluster; what is less than 1 counts as 1. */
-  readonly routers: () => number;
+  /** The routers that share the budgets of the cluster and its probes. */
+  readonly routers: Pick<RouterBoard, "names" | "probers">;
 }
 
 /** A router's load: what forwarders report, how attempts end, and what this router has just decided. */
@@ -42,7 +43,7 @@ export class LoadBook {
   /** What a decision goes by; a view that holds for its turn. */
   snapshot(): LoadSnapshot {
     const { notReady, routers } = this.#options;
-    return this.#ledger.snapshot(notReady(), Math.max(1, routers()));
+    return this.#ledger.snapshot(notReady(), Math.max(1, routers.names.length), routers.probers);
   }
 
   /** What a decision changes, in its own turn. `reporter`: who will report the call; empty for nobody. */

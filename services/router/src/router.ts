@@ -61,7 +61,7 @@ export function createRouter(deps: RouterDeps): Router {
     bus: deps.bus,
     now: deps.now,
     notReady: () => board.notReady,
-    routers: () => routers.names.length,
+    routers,
   });
   const { now, seed } = deps;
   const probes = new ProbeDemand({ configs, health, load, now, name: deps.name });

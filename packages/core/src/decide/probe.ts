@@ -1,6 +1,8 @@
 import type { Group } from "../domain/config-snapshot.ts";
 import type { History } from "../domain/attempt.ts";
 import type { Effect } from "../domain/decision.ts";
+import type { DeploymentScopes } from "../domain/deployment.ts";
+import type { LoadSnapshot } from "../domain/load.ts";
 import { probesOf } from "./filter.ts";
 import type { DecideInput } from "./input.ts";
 import { affinityOf, lastTriedIn, pick } from "./place.ts";
@@ -40,11 +42,19 @@ export function probeTurn(
   if (deployment === undefined) return undefined;
   const place = `probe|${deployment.scopes.deployment}`;
   // Only this router may probe, so it probes for the traffic of all.
-  const share = Math.min(1, group.policy.bench.probeShare * Math.max(1, input.load.routers ?? 1));
+  const share = Math.min(1, group.policy.bench.probeShare * sharers(input.load, deployment.scopes));
   const sum = (input.load.places.get(place) ?? 0) + share;
   const due = sum >= 1 - ROUNDING;
   effects.push({ kind: "place", place, value: due ? Math.max(0, sum - 1) : sum });
   return due
     ? { effects, index: would.index, keys: probesOf(input, group, deployment) }
     : { effects, index: -1, keys: [] };
+}
+
+/** Routers whose traffic would have gone to a deployment: each is taken to have as much of it. */
+function sharers({ routers, probers }: LoadSnapshot, scopes: DeploymentScopes): number {
+  let most = 0;
+  for (const key of [scopes.deployment, scopes.model, scopes.provider])
+    most = Math.max(most, probers?.get(key) ?? 0);
+  return Math.max(1, most === 0 ? (routers ?? 1) : most);
 }

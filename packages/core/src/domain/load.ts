@@ -21,6 +21,8 @@ export interface LoadSnapshot {
   readonly budgets?: ReadonlyMap<string, BudgetLevel> | undefined;
   /** Routers that share `retry.budget.per_second` of a group; 1 when left out. */
   readonly routers?: number | undefined;
+  /** B4: how many routers say that they have traffic for a bench, by its scope key; as many as there are where none does. */
+  readonly probers?: ReadonlyMap<string, number> | undefined;
 }
 
 /** Nothing known of any deployment. */

@@ -129,6 +129,13 @@ export function probeClaims(
   return { wants, holds };
 }
 
+/** How many routers say that they have traffic for a bench, by its scope key. */
+export function countProbers(claims: Iterable<ProbeClaims>): ReadonlyMap<string, number> {
+  const probers = new Map<string, number>();
+  for (const { wants } of claims) for (const key of wants) probers.set(key, (probers.get(key) ?? 0) + 1);
+  return probers;
+}
+
 /** Whether any group of a config probes: where none does nobody need be named. */
 export function wantsProbes(config: ConfigSnapshot): boolean {
   for (const { policy } of config.groups.values()) if (policy.bench.probeShare > 0) return true;

@@ -50,8 +50,9 @@ export class LoadLedger {
    *
    * @param notReady providers without a credential (R10)
    * @param routers live routers of the cluster, this one included
+   * @param probers as {@link LoadSnapshot.probers}
    */
-  snapshot(notReady: ReadonlySet<string>, routers = 1): LoadSnapshot {
+  snapshot(notReady: ReadonlySet<string>, routers = 1, probers?: ReadonlyMap<string, number>): LoadSnapshot {
     return {
       notReady,
       places: this.#places,
@@ -59,6 +60,7 @@ export class LoadLedger {
       probes: this.#probes,
       budgets: this.#budgets,
       routers,
+      probers,
     };
   }
 
@@ -215,6 +217,7 @@ export function recordLoad(load: LoadSnapshot, reads: LoadReads): LoadSnapshot {
     probes: picked(load.probes, reads.scopes),
     budgets: picked(load.budgets, reads.groups),
     routers: load.routers,
+    probers: picked(load.probers, reads.scopes),
   };
 }
 

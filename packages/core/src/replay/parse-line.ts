@@ -217,6 +217,7 @@ function loadFrom(load: Fields): Complete<LoadSnapshot> {
       return { level: budget.number("level"), at: budget.number("at") };
     }),
     routers: load.optionalNumber("routers"),
+    probers: load.optionalMap("probers", readNumber),
   };
 }
 

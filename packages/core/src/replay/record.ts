@@ -113,6 +113,7 @@ function plainLoad({
   probes,
   budgets,
   routers,
+  probers,
 }: LoadSnapshot): Record<keyof LoadSnapshot, unknown> {
   return {
     notReady: [...notReady],
@@ -121,6 +122,7 @@ function plainLoad({
     probes: [...(probes ?? [])],
     budgets: [...(budgets ?? [])],
     routers,
+    probers: [...(probers ?? [])],
   };
 }
 
