@@ -94,7 +94,7 @@ describe("the recordings", () => {
 });
 
 forEachForm("recorded traffic", {}, (stage) => {
-  it.for(RECORDINGS)("P1 $name goes through byte for byte", async (recording) => {
+  it.concurrent.for(RECORDINGS)("P1 $name goes through byte for byte", async (recording) => {
     await using scene = await stage.scene({
       order: ["A"],
       providers: { A: { family: recording.family, ...MORE[recording.family] } },
