@@ -219,7 +219,9 @@ forEachForm("messages", {}, (stage) => {
 
   it.concurrent("P2: what can't be translated is a 400 that names the field, and no provider is called", async () => {
     await using scene = await stage.scene({ order: ["A"] });
-    const own = await ask(scene, PATH, { mcp_servers: [{ type: "url", url: "https://x.example", name: "x" }] });
+    const own = await ask(scene, PATH, {
+      mcp_servers: [{ type: "url", url: "https://x.example", name: "x" }],
+    });
     expect(own.status).toBe(400);
     expect(JSON.parse(own.text)).toMatchObject({
       type: "error",
