@@ -72,6 +72,16 @@ describe("the checker finds planted faults", () => {
       'import type { X } from "@switchyard/proto/config/v1/config";',
       "must not import",
     ],
+    [
+      "packages/providers/src/origin/a.ts",
+      'import { x } from "../dialects/usage.ts";',
+      "providers/origin must not import providers/dialects",
+    ],
+    [
+      "packages/providers/src/dialects/gemini/a.ts",
+      'import { x } from "../../elsewhere/a.ts";',
+      "providers/dialects must not import providers/elsewhere",
+    ],
     [`${core}/decide/a.ts`, 'import { readFileSync } from "node:fs";', "imports node:fs"],
     [`${core}/decide/a.ts`, "export const at = Date.now();", "uses Date"],
     [`${core}/decide/a.ts`, "export const pick = Math.random();", "uses Math.random"],

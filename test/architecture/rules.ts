@@ -89,6 +89,21 @@ const impureNames = [
 const coreComposers = ["decide", "replay"];
 const coreBase = "domain";
 
+/** Folders of providers, the lowest first: each may use those before it. */
+const providersFloors = [
+  "json",
+  "errors",
+  "sse",
+  "event-stream",
+  "neutral",
+  "request",
+  "origin",
+  "translate",
+  "families",
+  "dialects",
+  "exchange",
+];
+
 const maxCodeLines = 400;
 
 /** `packages/core` of `packages/core/src/domain/ids.ts`. */
@@ -152,14 +167,25 @@ function relativeFault(path: string, specifier: string): string | undefined {
   const target = posix.join(posix.dirname(path), specifier);
   const owner = ownerOf(path);
   if (!target.startsWith(`${owner}/src/`)) return `leaves its package with ${specifier}`;
-  if (owner !== "packages/core") return undefined;
-  const [from, to] = [coreFolderOf(path), coreFolderOf(target)];
-  const fine = from === undefined || coreComposers.includes(from) || from === to || to === coreBase;
-  return fine ? undefined : `core/${from} must not import core/${to ?? posix.basename(target)}`;
+  const [from, to] = [folderOf(path), folderOf(target)];
+  if (from === undefined || from === to || mayUseFolder(owner, from, to)) return undefined;
+  const name = posix.basename(owner);
+  return `${name}/${from} must not import ${name}/${to ?? posix.basename(target)}`;
+}
+
+/** Whether a package lets a folder of its own use another, or (`to` absent) a file of its root. */
+function mayUseFolder(owner: string, from: string, to: string | undefined): boolean {
+  if (owner === "packages/core") return coreComposers.includes(from) || to === coreBase;
+  if (owner !== "packages/providers") return true;
+  return to !== undefined && floorOf(to) >= 0 && floorOf(to) < floorOf(from);
+}
+
+function floorOf(folder: string): number {
+  return providersFloors.indexOf(folder);
 }
 
 /** `domain` of `packages/core/src/domain/ids.ts`; undefined for a file that lies in src itself. */
-function coreFolderOf(path: string): string | undefined {
+function folderOf(path: string): string | undefined {
   const parts = path.split("/");
   return parts.length > 4 ? parts[3] : undefined;
 }

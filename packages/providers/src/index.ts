@@ -3,7 +3,7 @@ export type { AnswerWatch } from "./dialects/answer-watch.ts";
 export type { CallerError, Dialect, StreamReader, StreamVerdict } from "./dialects/dialect.ts";
 export { dialectOf } from "./dialects/index.ts";
 export type { ChatStreamOptions } from "./dialects/openai/chat-stream.ts";
-export type { TokenUsage } from "./dialects/usage.ts";
+export type { TokenUsage } from "./neutral/usage.ts";
 export { type ProviderAnswer, type RecognisedError, recogniseError } from "./errors/recognise-error.ts";
 export { secretParts } from "./families/aws-credential.ts";
 export {
@@ -35,18 +35,14 @@ export {
   readRequestFacts,
 } from "./request/facts.ts";
 export { factsOfNative, type NativeCall } from "./request/native-facts.ts";
-export { originOf } from "./request/origin-mark.ts";
-export { readOrigins } from "./request/origin-marks.ts";
+export { originOf } from "./origin/origin-mark.ts";
+export { readOrigins } from "./origin/origin-marks.ts";
 export type { BodyRewrite } from "./request/rewrite.ts";
 export { readSessionKey } from "./request/session.ts";
 export { factsOfStored } from "./request/stored-facts.ts";
-export {
-  type ExchangeInput,
-  type ExchangePlan,
-  planExchange,
-  type ReadAnswer,
-} from "./translate/exchange.ts";
-export { type NativePlan, planNative } from "./translate/native-exchange.ts";
-export { planStored } from "./translate/stored-exchange.ts";
+export type { ExchangeInput, ExchangePlan, ReadAnswer } from "./exchange/exchange.ts";
+export { planExchange } from "./exchange/plan-exchange.ts";
+export { type NativePlan, planNative } from "./exchange/plan-native.ts";
+export { planStored } from "./exchange/plan-stored.ts";
 export { SseFramer } from "./sse/framer.ts";
 export { ElsewhereFault, TranslationFault } from "./translate/fault.ts";

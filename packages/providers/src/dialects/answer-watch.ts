@@ -1,7 +1,8 @@
 import { joined } from "../json/splice.ts";
 import { decodeUtf8 } from "../json/text.ts";
-import { SseFramer } from "../sse/framer.ts";
-import { anthropicUsage, openAiUsage, type TokenUsage } from "./usage.ts";
+import { SSE_TYPE, SseFramer } from "../sse/framer.ts";
+import { anthropicUsage, openAiUsage } from "./usage.ts";
+import type { TokenUsage } from "../neutral/usage.ts";
 
 /** As much of an answer that does not stream is kept to find its usage in, bytes. */
 const MOST_KEPT = 1024 * 1024;
@@ -20,7 +21,7 @@ export class AnswerWatch {
 
   /** `type`: the content type of the answer, without parameters. */
   constructor(type: string | undefined) {
-    if (type === "text/event-stream") {
+    if (type === SSE_TYPE) {
       this.#framer = new SseFramer((event) => {
         if (event.dataLines > 0) this.#read(event.joinedData());
       });

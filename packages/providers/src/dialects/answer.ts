@@ -1,4 +1,4 @@
-import type { TokenUsage } from "./usage.ts";
+import type { TokenUsage } from "../neutral/usage.ts";
 
 /** What a 200 body that does not stream turned out to be. */
 export type AnswerReading =

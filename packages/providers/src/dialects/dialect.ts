@@ -1,4 +1,4 @@
-import type { TokenUsage } from "./usage.ts";
+import type { TokenUsage } from "../neutral/usage.ts";
 
 /**
  * How a stream ended. `complete`: it said so itself. `cut`: it broke off, held an error or an event beyond all bounds. `empty`: it

@@ -2,7 +2,7 @@ import type { SseEvent } from "../sse/event.ts";
 import { SseFramer } from "../sse/framer.ts";
 import { PassThrough } from "../sse/pass-through.ts";
 import type { StreamReader, StreamVerdict } from "./dialect.ts";
-import type { TokenUsage } from "./usage.ts";
+import type { TokenUsage } from "../neutral/usage.ts";
 
 /**
  * A stream of events that goes on to the caller in its own dialect (P1): finds the events, and says at the end what became of the attempt

@@ -2,6 +2,9 @@ import { MAX_EVENT_BYTES } from "../sse/framer.ts";
 import { crc32 } from "./crc32.ts";
 import { readFrameHeaders } from "./frame.ts";
 
+/** The content type of AWS's event streams. */
+export const EVENT_STREAM_TYPE = "application/vnd.amazon.eventstream";
+
 /** Total length, length of the headers, and their checksum. */
 const PRELUDE = 12;
 const CHECKSUM = 4;

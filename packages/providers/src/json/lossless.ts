@@ -9,6 +9,9 @@ export interface RawNumber {
   readonly [digits]: true;
 }
 
+/** A number as it was written. */
+export type JsonNumber = number | RawNumber;
+
 /** An object as parsed, or one to be printed: members that are undefined are not printed. */
 export interface JsonObject {
   readonly [key: string]: Json | undefined;
@@ -58,7 +61,7 @@ export function isJsonList(value: Json | undefined): value is readonly Json[] {
 }
 
 /** Whether the value is a number, kept as digits or not. */
-export function isJsonNumber(value: Json | undefined): value is number | RawNumber {
+export function isJsonNumber(value: Json | undefined): value is JsonNumber {
   return typeof value === "number" || host.isRawJSON(value);
 }
 
@@ -73,6 +76,6 @@ export function textOf(value: Json | undefined): string | undefined {
 }
 
 /** The number's value as a double. */
-export function numberOf(value: number | RawNumber): number {
+export function numberOf(value: JsonNumber): number {
   return typeof value === "number" ? value : Number(JSON.stringify(value));
 }

@@ -1,6 +1,6 @@
-import type { TokenUsage } from "../dialects/usage.ts";
+import type { TokenUsage } from "./usage.ts";
 import type { Json } from "../json/lossless.ts";
-import type { JsonNumber } from "./request.ts";
+import type { JsonNumber } from "../json/lossless.ts";
 
 /** Why the model stopped. */
 export type FinishReason = "stop" | "stop_sequence" | "length" | "tool_calls" | "refusal" | "pause";

@@ -1,8 +1,5 @@
-import type { Json, JsonObject, RawNumber } from "../json/lossless.ts";
+import type { Json, JsonNumber, JsonObject } from "../json/lossless.ts";
 import type { ThinkingFormat } from "./events.ts";
-
-/** A number as the caller wrote it. */
-export type JsonNumber = number | RawNumber;
 
 interface Located {
   /** Where it stands in the caller's body, for refusals. */

@@ -1,5 +1,8 @@
 import { SseEvent } from "./event.ts";
 
+/** The content type of server-sent events. */
+export const SSE_TYPE = "text/event-stream";
+
 /** Largest event that may be spread over chunks, bytes. What a provider sends beyond it is no event but a fault. */
 export const MAX_EVENT_BYTES: number = 4 * 1024 * 1024;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { parseJsonText, printJson } from "../../src/json/lossless.ts";
 import type { AnswerEvent } from "../../src/neutral/events.ts";
-import type { AnswerContext } from "../../src/translate/format.ts";
-import { CALLER_FORMATS, PROVIDER_FORMATS } from "../../src/translate/formats.ts";
+import type { AnswerContext } from "../../src/dialects/format.ts";
+import { CALLER_FORMATS, PROVIDER_FORMATS } from "../../src/exchange/formats.ts";
 import { type Pair, pairs, readGolden } from "./recorded.ts";
 
 const PAIRS = pairs().pairs.filter(({ status, verdict }) => status === 200 && verdict !== "cut");

@@ -1,17 +1,13 @@
 import type { Endpoint } from "@switchyard/core";
 import { joined } from "../../src/json/splice.ts";
 import type { StreamVerdict } from "../../src/dialects/dialect.ts";
-import type { TokenUsage } from "../../src/dialects/usage.ts";
+import type { TokenUsage } from "../../src/neutral/usage.ts";
 import type { FamilyName } from "../../src/families/capabilities.ts";
 import type { ProviderAccount } from "../../src/families/family.ts";
 import { FAMILIES } from "../../src/families/index.ts";
 import { readRequestFacts } from "../../src/request/facts.ts";
-import {
-  type ExchangeInput,
-  type ExchangePlan,
-  planExchange,
-  type ReadAnswer,
-} from "../../src/translate/exchange.ts";
+import type { ExchangeInput, ExchangePlan, ReadAnswer } from "../../src/exchange/exchange.ts";
+import { planExchange } from "../../src/exchange/plan-exchange.ts";
 import { bytesOf, concat, textOf } from "./bytes.ts";
 
 const ACCOUNTS: Readonly<Partial<Record<FamilyName, ProviderAccount>>> = {

@@ -4,7 +4,7 @@ import { AnswerWatch } from "../../src/dialects/answer-watch.ts";
 import { FAMILIES } from "../../src/families/index.ts";
 import { joined } from "../../src/json/splice.ts";
 import { factsOfNative } from "../../src/request/native-facts.ts";
-import { type NativePlan, planNative } from "../../src/translate/native-exchange.ts";
+import { type NativePlan, planNative } from "../../src/exchange/plan-native.ts";
 import { bytesOf, textOf } from "../support/bytes.ts";
 
 const PATH = "/v1/systemone";

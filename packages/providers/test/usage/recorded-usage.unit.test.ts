@@ -1,6 +1,6 @@
 import type { Endpoint } from "@switchyard/core";
 import { describe, expect, it } from "vitest";
-import type { TokenUsage } from "../../src/dialects/usage.ts";
+import type { TokenUsage } from "../../src/neutral/usage.ts";
 import type { FamilyName } from "../../src/families/capabilities.ts";
 import { planOf, runStream } from "../support/exchange.ts";
 import { type ProviderCase, recordedCases } from "../support/fixtures.ts";

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { geminiUsage } from "../../src/dialects/gemini/usage.ts";
-import { anthropicUsage, converseUsage, openAiUsage, type TokenUsage } from "../../src/dialects/usage.ts";
+import { anthropicUsage, converseUsage, openAiUsage } from "../../src/dialects/usage.ts";
+import type { TokenUsage } from "../../src/neutral/usage.ts";
 import { parseJsonText } from "../../src/json/lossless.ts";
 
 const READERS: readonly (readonly [string, (value: unknown) => TokenUsage | undefined])[] = [

@@ -9,8 +9,8 @@ import {
   textOf,
 } from "../../json/lossless.ts";
 import type { EmitEvent, FinishReason } from "../../neutral/events.ts";
-import type { StreamDecoder } from "../../translate/format.ts";
-import { SseDecoder, type SseHandler } from "../../translate/sse-decoder.ts";
+import type { StreamDecoder } from "../format.ts";
+import { SseDecoder, type SseHandler } from "../sse-decoder.ts";
 import { anthropicUsage } from "../usage.ts";
 
 const FORMAT = "anthropic-claude-v1";

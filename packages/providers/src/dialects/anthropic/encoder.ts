@@ -1,11 +1,11 @@
 import { closedPrefix } from "../../json/closed-prefix.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonText } from "../../json/lossless.ts";
 import type { AnswerEvent, FinishReason } from "../../neutral/events.ts";
-import { type AnswerContext, AnswerFault, type StreamEncoder } from "../../translate/format.ts";
-import type { TokenUsage } from "../usage.ts";
+import { type AnswerContext, AnswerFault, type StreamEncoder } from "../format.ts";
+import type { TokenUsage } from "../../neutral/usage.ts";
 import { BlockQueue, event as write } from "./block-queue.ts";
 import { writeCitation } from "./citation.ts";
-import { markSignature } from "./foreign-signature.ts";
+import { markSignature } from "../../origin/foreign-signature.ts";
 
 /** The vendor that signs calls themselves; here the thinking before a call holds what signs it. */
 const GOOGLE = "google-gemini-v1";

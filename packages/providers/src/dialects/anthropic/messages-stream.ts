@@ -2,7 +2,8 @@ import { readString, readValue } from "../../json/scan.ts";
 import { copyRange } from "../../json/text.ts";
 import type { SseEvent } from "../../sse/event.ts";
 import { PassingStream } from "../passing-stream.ts";
-import { anthropicUsage, type TokenUsage } from "../usage.ts";
+import { anthropicUsage } from "../usage.ts";
+import type { TokenUsage } from "../../neutral/usage.ts";
 import {
   event as slots,
   hasStopReason,

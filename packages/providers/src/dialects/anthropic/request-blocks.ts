@@ -2,7 +2,7 @@ import { isJsonList, isJsonObject } from "../../json/lossless.ts";
 import type { Block, Source, TextBlock, ToolResultBlock } from "../../neutral/request.ts";
 import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
-import { readSignature } from "./foreign-signature.ts";
+import { readSignature } from "../../origin/foreign-signature.ts";
 
 /** The blocks of a `content`: a text, a list of blocks, or nothing. */
 export function readBlocks(owner: Fields, key: string): Block[] {

@@ -15,7 +15,7 @@ import { plainId } from "../../translate/call-id.ts";
 import { notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
 import { describedSchema } from "../../translate/described-schema.ts";
-import type { Target } from "../../translate/format.ts";
+import type { Target } from "../format.ts";
 import { withTurn } from "../../translate/with-turn.ts";
 import { claudeSampling } from "./sampling.ts";
 import { isThinking, writeThinking } from "./thinking-wish.ts";

@@ -1,5 +1,6 @@
 import { numberOf } from "../../json/lossless.ts";
-import type { JsonNumber, NeutralRequest } from "../../neutral/request.ts";
+import type { JsonNumber } from "../../json/lossless.ts";
+import type { NeutralRequest } from "../../neutral/request.ts";
 
 /** How tokens are picked. */
 export type Sampling = Pick<NeutralRequest, "temperature" | "topP" | "topK">;

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject, printJson } from "../../json/
 import type { Block, NeutralRequest, TextBlock, Tool, Turn } from "../../neutral/request.ts";
 import { invalidField, notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
-import type { Target } from "../../translate/format.ts";
+import type { Target } from "../format.ts";
 import { withTurn } from "../../translate/with-turn.ts";
 import { betasFor } from "./betas.ts";
 import { type Maker, makerOf, writeModelFields } from "./model-fields.ts";

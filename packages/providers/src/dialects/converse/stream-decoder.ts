@@ -2,11 +2,8 @@ import { EventStreamFramer } from "../../event-stream/framer.ts";
 import { isJsonObject, type JsonObject, parseJson, printJson } from "../../json/lossless.ts";
 import { decodeUtf8, encodeUtf8 } from "../../json/text.ts";
 import type { EmitEvent } from "../../neutral/events.ts";
-import type { StreamDecoder } from "../../translate/format.ts";
+import type { StreamDecoder } from "../format.ts";
 import { AnswerHandler } from "./decoder.ts";
-
-/** Content type of what `converse-stream` answers with. */
-export const EVENT_STREAM_TYPE = "application/vnd.amazon.eventstream";
 
 /** Most of an error's text that is no JSON, bytes. */
 const MESSAGE_BYTES = 4096;

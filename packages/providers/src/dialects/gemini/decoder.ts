@@ -1,8 +1,8 @@
 import { isJsonList, isJsonObject, type Json, type JsonObject } from "../../json/lossless.ts";
 import type { EmitEvent } from "../../neutral/events.ts";
-import { type AnswerContext, AnswerFault, type StreamDecoder } from "../../translate/format.ts";
+import { type AnswerContext, AnswerFault, type StreamDecoder } from "../format.ts";
 import { callIdOf } from "../../translate/call-id.ts";
-import { SseDecoder, type SseHandler } from "../../translate/sse-decoder.ts";
+import { SseDecoder, type SseHandler } from "../sse-decoder.ts";
 import { CandidateReader } from "./candidate-reader.ts";
 import { geminiUsage } from "./usage.ts";
 

@@ -3,7 +3,7 @@ import type { NeutralRequest, TextBlock, Tool, Turn } from "../../neutral/reques
 import { NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { describedSchema } from "../../translate/described-schema.ts";
 import { Fields } from "../../translate/fields.ts";
-import type { Target } from "../../translate/format.ts";
+import type { Target } from "../format.ts";
 import { withTurn } from "../../translate/with-turn.ts";
 import { writeContents, writeSystem } from "./request-turns.ts";
 import { writeThinking } from "./thinking-wish.ts";

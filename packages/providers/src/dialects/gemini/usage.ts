@@ -1,4 +1,5 @@
-import { countIn, fieldsOf, type TokenUsage, uncached, usageOf } from "../usage.ts";
+import { countIn, fieldsOf, uncached, usageOf } from "../usage.ts";
+import type { TokenUsage } from "../../neutral/usage.ts";
 
 /**
  * Reads `usageMetadata`. Google counts thoughts beside the candidates and what its own tools read beside the prompt. Absent when it

@@ -5,7 +5,8 @@ import { skipSpace } from "../../json/skip.ts";
 import { type Edit, splice } from "../../json/splice.ts";
 import type { SseEvent } from "../../sse/event.ts";
 import { PassingStream } from "../passing-stream.ts";
-import { readOpenAiUsage, type TokenUsage } from "../usage.ts";
+import { readOpenAiUsage } from "../usage.ts";
+import type { TokenUsage } from "../../neutral/usage.ts";
 import {
   CHOICES,
   type ChoicesReading,

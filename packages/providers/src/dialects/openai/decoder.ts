@@ -1,8 +1,8 @@
 import { isJsonList, isJsonObject, type Json, type JsonObject, objectOf } from "../../json/lossless.ts";
 import type { EmitEvent } from "../../neutral/events.ts";
 import { callIdOf } from "../../translate/call-id.ts";
-import { type AnswerContext, AnswerFault, type StreamDecoder } from "../../translate/format.ts";
-import { SseDecoder, type SseHandler } from "../../translate/sse-decoder.ts";
+import { type AnswerContext, AnswerFault, type StreamDecoder } from "../format.ts";
+import { SseDecoder, type SseHandler } from "../sse-decoder.ts";
 import { openAiUsage } from "../usage.ts";
 import { ChoiceReader } from "./choice-reader.ts";
 import { hasFound } from "./content-filter.ts";

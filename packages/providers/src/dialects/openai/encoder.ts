@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, printJson } from "../../json/lossless.ts";
 import type { AnswerEvent, FinishReason } from "../../neutral/events.ts";
-import type { AnswerContext, StreamEncoder } from "../../translate/format.ts";
-import type { TokenUsage } from "../usage.ts";
+import type { AnswerContext, StreamEncoder } from "../format.ts";
+import type { TokenUsage } from "../../neutral/usage.ts";
 import { writeGoogle } from "./google-signature.ts";
 import { ReasoningDetails } from "./reasoning-details.ts";
 

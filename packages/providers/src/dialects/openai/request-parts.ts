@@ -4,7 +4,7 @@ import type { Block, Source, ToolCallBlock } from "../../neutral/request.ts";
 import { sourceOfUrl } from "../../translate/data-url.ts";
 import { invalidField, NO_COUNTERPART, notTranslatable } from "../../translate/fault.ts";
 import { type Fields, fieldsAt } from "../../translate/fields.ts";
-import { readSignature } from "../anthropic/foreign-signature.ts";
+import { readSignature } from "../../origin/foreign-signature.ts";
 import { readGoogle } from "./google-signature.ts";
 
 const GOOGLE = "google-gemini-v1";

@@ -15,7 +15,7 @@ import { shortId } from "../../translate/call-id.ts";
 import { urlOfSource } from "../../translate/data-url.ts";
 import { notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
-import type { Target } from "../../translate/format.ts";
+import type { Target } from "../format.ts";
 import { writeGoogle } from "./google-signature.ts";
 import { isStrictSchema } from "./strict-schema.ts";
 

@@ -1,11 +1,11 @@
 import { isJsonList, isJsonObject, type Json, type JsonObject } from "../../json/lossless.ts";
 import type { AnswerEvent } from "../../neutral/events.ts";
-import { type AnswerContext, AnswerFault, type StreamEncoder } from "../../translate/format.ts";
-import type { TokenUsage } from "../usage.ts";
+import { type AnswerContext, AnswerFault, type StreamEncoder } from "../format.ts";
+import type { TokenUsage } from "../../neutral/usage.ts";
 import { EventWriter } from "./event-writer.ts";
 import { Namespaces } from "./namespaces.ts";
 import { OutputItems } from "./output-items.ts";
-import { seal, type Sealed } from "./thinking-seal.ts";
+import { seal, type Sealed } from "../../origin/thinking-seal.ts";
 
 type Finish = Extract<AnswerEvent, { readonly type: "finish" }>;
 

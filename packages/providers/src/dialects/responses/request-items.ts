@@ -6,7 +6,7 @@ import { type Fields, fieldsAt } from "../../translate/fields.ts";
 import { onlyText } from "../openai/request-fields.ts";
 import { readGoogle } from "../openai/google-signature.ts";
 import { flatName } from "./namespaces.ts";
-import { openSeal } from "./thinking-seal.ts";
+import { openSeal } from "../../origin/thinking-seal.ts";
 
 const KEPT_ELSEWHERE = "the file is kept by another provider";
 

@@ -3,7 +3,8 @@ import { KeyTable } from "../../json/key-table.ts";
 import { KeySlots, readString, scanObject, walkArray } from "../../json/scan.ts";
 import { rangeEquals } from "../../json/text.ts";
 import { CONVERSATION_KEYS } from "../../request/keys.ts";
-import { readOpenAiUsage, type TokenUsage } from "../usage.ts";
+import { readOpenAiUsage } from "../usage.ts";
+import type { TokenUsage } from "../../neutral/usage.ts";
 
 const RESPONSE_KEYS = new KeyTable([
   "id",

@@ -5,7 +5,7 @@ import { skipSpace } from "../../json/skip.ts";
 import { copyRange, decodeUtf8, encodeUtf8, rangeEquals } from "../../json/text.ts";
 import type { SseEvent } from "../../sse/event.ts";
 import { PassingStream } from "../passing-stream.ts";
-import type { TokenUsage } from "../usage.ts";
+import type { TokenUsage } from "../../neutral/usage.ts";
 import { readResponseObject } from "./response-object.ts";
 
 const EVENT_KEYS = new KeyTable(["type", "sequence_number", "response", "item", "delta", "text", "error"]);

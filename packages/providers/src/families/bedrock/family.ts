@@ -1,4 +1,4 @@
-import { EVENT_STREAM_TYPE } from "../../dialects/converse/stream-decoder.ts";
+import { EVENT_STREAM_TYPE } from "../../event-stream/framer.ts";
 import { awsAuth, withoutAwsHeaders } from "../aws-auth.ts";
 import { type Family, FamilyError } from "../family.ts";
 import { callerHeadersOf, requestHeaders } from "../request-headers.ts";

@@ -1,5 +1,5 @@
 import { joined } from "../../json/splice.ts";
-import { textEmbeddings } from "../../request/text-embeddings.ts";
+import { textEmbeddings } from "../text-embeddings.ts";
 import type { Family } from "../family.ts";
 import { callerHeadersOf, requestHeaders } from "../request-headers.ts";
 import { addressOf, speaksOpenAi } from "./address.ts";

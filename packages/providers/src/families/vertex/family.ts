@@ -1,5 +1,5 @@
 import { joined } from "../../json/splice.ts";
-import { vertexClaudeBody } from "../../request/vertex-claude.ts";
+import { vertexClaudeBody } from "../vertex-claude.ts";
 import { isClaude } from "../capabilities.ts";
 import { type Family, FamilyError } from "../family.ts";
 import { callerHeadersOf, requestHeaders } from "../request-headers.ts";

@@ -6,7 +6,9 @@ import { writeMessagesRequest } from "../dialects/anthropic/request-writer.ts";
 import { readConverseAnswer } from "../dialects/converse/answer.ts";
 import { decodeConverse } from "../dialects/converse/decoder.ts";
 import { writeConverseRequest } from "../dialects/converse/request-writer.ts";
-import { EVENT_STREAM_TYPE, openConverseStream } from "../dialects/converse/stream-decoder.ts";
+import { openConverseStream } from "../dialects/converse/stream-decoder.ts";
+import { EVENT_STREAM_TYPE } from "../event-stream/framer.ts";
+import { SSE_TYPE } from "../sse/framer.ts";
 import { readChatAnswer } from "../dialects/openai/answer.ts";
 import { readGenerateAnswer } from "../dialects/gemini/answer.ts";
 import { decodeGenerated, openGenerateStream } from "../dialects/gemini/decoder.ts";
@@ -19,10 +21,7 @@ import { encodeResponse, ResponsesStreamEncoder } from "../dialects/responses/en
 import { readResponsesRequest } from "../dialects/responses/request-reader.ts";
 import type { Wire } from "../families/family.ts";
 import type { Endpoint } from "@switchyard/core";
-import type { CallerFormat, ProviderFormat } from "./format.ts";
-
-/** The content type of server-sent events. */
-export const SSE_TYPE = "text/event-stream";
+import type { CallerFormat, ProviderFormat } from "../dialects/format.ts";
 
 /** What callers speak, where it can be translated. */
 export const CALLER_FORMATS: Readonly<Partial<Record<Endpoint, CallerFormat>>> = {

@@ -1,10 +1,10 @@
-import { GOOGLE_MARK } from "../dialects/anthropic/foreign-signature.ts";
+import { GOOGLE_MARK } from "./foreign-signature.ts";
 import { KeyTable } from "../json/key-table.ts";
 import { KeySlots, scanObject, walkArray } from "../json/scan.ts";
 import { type Edit, splice } from "../json/splice.ts";
 import { encodeUtf8, rangeEquals } from "../json/text.ts";
-import type { ByteRange } from "./facts.ts";
-import { KeyFinder } from "./find-key.ts";
+import type { ByteRange } from "../request/facts.ts";
+import { KeyFinder } from "../request/find-key.ts";
 import { withoutLostThinking } from "./lost-thinking.ts";
 import { originAt } from "./origin-mark.ts";
 import { withoutSignatureMarks } from "./origin-marks.ts";

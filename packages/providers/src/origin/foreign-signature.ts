@@ -1,5 +1,5 @@
-import type { ThinkingFormat } from "../../neutral/events.ts";
-import { originIn } from "../../request/origin-mark.ts";
+import type { ThinkingFormat } from "../neutral/events.ts";
+import { originIn } from "./origin-mark.ts";
 
 /** What stands before a signature of Google's in a block that has no place to say who signed it. No signature holds a colon. */
 export const GOOGLE_MARK = "google-gemini-v1:";

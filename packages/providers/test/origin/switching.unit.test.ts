@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FamilyName } from "../../src/families/capabilities.ts";
 import type { BodyFacts } from "../../src/request/facts.ts";
-import { originOf } from "../../src/request/origin-mark.ts";
+import { originOf } from "../../src/origin/origin-mark.ts";
 import { answered, planOf, sent } from "../support/exchange.ts";
 
 /** Who serves a turn: the account's name tells it apart from others of its family. */

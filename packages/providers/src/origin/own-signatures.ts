@@ -1,6 +1,6 @@
 import type { AnswerEvent, EmitEvent } from "../neutral/events.ts";
 import type { Block, NeutralRequest } from "../neutral/request.ts";
-import { markOf, originIn } from "../request/origin-mark.ts";
+import { markOf, originIn } from "./origin-mark.ts";
 
 /** The account that serves, and whether others may serve the caller's later requests (BH-31). */
 export interface Origin {

@@ -1,6 +1,6 @@
 import type { StreamReader, StreamVerdict } from "../dialects/dialect.ts";
-import type { TokenUsage } from "../dialects/usage.ts";
-import { marked, type MarkedKey } from "../request/origin-marks.ts";
+import type { TokenUsage } from "../neutral/usage.ts";
+import { marked, type MarkedKey } from "../origin/origin-marks.ts";
 
 /** A stream that passes through, with a mark on what only its account can read or check (BH-31). */
 export class MarkedStreamReader implements StreamReader {

@@ -1,8 +1,8 @@
-import { openSeal } from "../dialects/responses/thinking-seal.ts";
+import { openSeal } from "./thinking-seal.ts";
 import { skipString } from "../json/skip.ts";
 import { type Edit, splice } from "../json/splice.ts";
 import { decodeUtf8, encodeUtf8, rangeEquals } from "../json/text.ts";
-import { KeyFinder } from "./find-key.ts";
+import { KeyFinder } from "../request/find-key.ts";
 import { markOf, originAt } from "./origin-mark.ts";
 import { orphanedIds } from "./orphaned-ids.ts";
 import { enclosingItem, itemType, removeItems } from "./remove-items.ts";

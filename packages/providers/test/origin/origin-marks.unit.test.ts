@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ElsewhereFault } from "../../src/translate/fault.ts";
-import { originOf } from "../../src/request/origin-mark.ts";
-import { marked, ownContents, readOrigins } from "../../src/request/origin-marks.ts";
+import { originOf } from "../../src/origin/origin-mark.ts";
+import { marked, ownContents, readOrigins } from "../../src/origin/origin-marks.ts";
 import { bytesOf, cutAt, cuts, textOf } from "../support/bytes.ts";
 import { planOf, runStream, sent } from "../support/exchange.ts";
 

@@ -1,7 +1,7 @@
 import { ResponsesStreamReader } from "../dialects/responses/responses-stream.ts";
 import type { StoredCall } from "../families/family.ts";
 import type { ExchangeInput, ExchangePlan } from "./exchange.ts";
-import { SSE_TYPE } from "./formats.ts";
+import { SSE_TYPE } from "../sse/framer.ts";
 
 /** Plans a call about a response that its account keeps (P8): all of it goes as it came, and whatever comes back is the answer, which
  * was paid for before. */

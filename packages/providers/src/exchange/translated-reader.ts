@@ -1,9 +1,9 @@
 import type { StreamReader, StreamVerdict } from "../dialects/dialect.ts";
-import type { TokenUsage } from "../dialects/usage.ts";
+import type { TokenUsage } from "../neutral/usage.ts";
 import { encodeUtf8 } from "../json/text.ts";
 import { type AnswerEvent, commits } from "../neutral/events.ts";
-import { markSignatures, type Origin } from "./own-signatures.ts";
-import type { AnswerContext, ProviderFormat, StreamDecoder, StreamEncoder } from "./format.ts";
+import { markSignatures, type Origin } from "../origin/own-signatures.ts";
+import type { AnswerContext, ProviderFormat, StreamDecoder, StreamEncoder } from "../dialects/format.ts";
 
 /** Follows a provider's stream and tells it in the caller's dialect, event by event (P4). Judged as one that passes through (E6). */
 export class TranslatedStreamReader implements StreamReader {

@@ -1,4 +1,4 @@
-import type { AnswerReading } from "../dialects/answer.ts";
+import type { AnswerReading } from "./answer.ts";
 import type { FamilyName } from "../families/capabilities.ts";
 import type { Json, JsonObject } from "../json/lossless.ts";
 import type { AnswerEvent, EmitEvent } from "../neutral/events.ts";

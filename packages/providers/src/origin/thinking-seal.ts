@@ -1,4 +1,4 @@
-import type { ThinkingFormat } from "../../neutral/events.ts";
+import type { ThinkingFormat } from "../neutral/events.ts";
 
 /** What the thinking of another vendor looks like as `encrypted_content`: who signed it, and its own words for it. */
 export interface Sealed {

@@ -2,7 +2,7 @@ import { KeyTable } from "../json/key-table.ts";
 import { KeySlots, scanDocument, scanObject, walkArray } from "../json/scan.ts";
 import { type Edit, splice } from "../json/splice.ts";
 import { encodeUtf8, rangeEquals } from "../json/text.ts";
-import type { ByteRange } from "./facts.ts";
+import type { ByteRange } from "../request/facts.ts";
 import { enclosingItem, removeItems } from "./remove-items.ts";
 
 const BODY_KEYS = new KeyTable(["messages", "thinking", "context_management"]);
