@@ -74,6 +74,8 @@ const containers = new Set([
   "fault",
   "upstream_error",
   "previous_errors",
+  "message",
+  "Response",
   "Error",
 ]);
 const exceptionMember = /^[a-z][a-z]{1,40}Exception$/i;
@@ -93,6 +95,12 @@ class Collector {
     if (code.length <= 160 && this.codes.size < limits.codes) this.codes.add(normaliseCode(code));
   }
 
+  /** MiniMax's numbers mean other things than the same numbers elsewhere. */
+  #addBaseResp(answer: Fields): void {
+    const number = answer["status_code"];
+    if (typeof number === "number" && number !== 0) this.codes.add(`baseresp:${number}`);
+  }
+
   /** Google says which window is full only in the quota's name. */
   #addQuota(quotaId: string): void {
     this.codes.add(`quota:${normaliseCode(quotaId.slice(0, 160))}`);
@@ -100,10 +108,12 @@ class Collector {
 
   addText(text: string, depth = 0): void {
     if (this.#textLength >= limits.text) return;
-    const piece = text.slice(0, limits.piece);
+    // What a validator prints behind `input` are the caller's own words.
+    const own = text.split(/["']input["']\s?:\s?[[{"']/, 1)[0] ?? "";
+    const piece = own.slice(0, limits.piece);
     this.#textLength += piece.length;
     this.texts.push(piece);
-    this.#enterNested(text, depth);
+    this.#enterNested(own, depth);
   }
 
   /** A string may hold another provider's whole answer, alone or behind a prefix. */
@@ -158,6 +168,7 @@ class Collector {
   #member(key: string, member: unknown, depth: number): void {
     if (statusKeys.has(key)) this.noteStatus(member);
     if (key === "flagged_input") this.addCode(key);
+    if (key === "base_resp" && isFields(member)) this.#addBaseResp(member);
     if (key === "response" && isFields(member)) this.walk({ error: member["error"] }, depth + 1);
     if (typeof member === "number" && codeKeys.has(key)) this.addCode(String(member));
     if (typeof member === "string" && codeKeys.has(key)) this.addCode(member);
@@ -241,7 +252,12 @@ function messageOf(parsed: unknown, main: Fields | undefined): string | undefine
   // OpenRouter's own sentence says nothing; the provider's answer is beside it.
   if (raw !== undefined && (text === undefined || /^provider returned error/i.test(text)))
     return rawMessage(raw);
-  return text ?? validationText(main["detail"]) ?? validationText(main["errors"]) ?? nestedMessage(main);
+  const list = validationText(main["detail"]) ?? validationText(main["errors"]);
+  // Mistral and Tencent put an object where the sentence belongs.
+  const deeper = [main["message"], main["Response"], main["Error"]].find(isFields);
+  return (
+    text ?? list ?? (deeper === undefined ? undefined : messageOf(deeper, deeper)) ?? nestedMessage(main)
+  );
 }
 
 function rawMessage(raw: string): string {

@@ -18,7 +18,7 @@ function codes(errorClass: ErrorClass, at: At, alternatives: readonly string[]):
 /**
  * Codes that name the cause so exactly that no wording is asked. First match wins: of several codes in
  * one body the earlier rule is the more specific one (`rate_limit_error` beside `1113` is an empty balance).
- * Four-digit numbers are Z.ai's.
+ * Four-digit numbers are Z.ai's; those behind `baseresp:` are MiniMax's.
  */
 export const tellingCodes: readonly ErrorRule[] = [
   codes("quota_exhausted", anywhere, [
@@ -32,11 +32,11 @@ export const tellingCodes: readonly ErrorRule[] = [
     "paymentrequired(?:error)?",
     "budgetexceeded(?:error)?",
     "arrearage|allocationquotafreetieronly",
-    "(?:accountoverdue|serviceoverdue)(?:error)?|operationdeniedserviceoverdue",
+    "(?:accountoverdue|serviceoverdue)(?:error)?|operationdeniedserviceoverdue|(?:pre|post)paidbilloverdue|commoditynotpurchased",
     "setlimitexceeded|inferencelimitexceeded",
     "quotaexceeded(?:error)?|servicequotaexceededexception",
     "quota:[a-z0-9]*perday[a-z0-9]*",
-    "1113|1304|1308|1309|1310",
+    "1113|1304|1308|1309|1310|baseresp:(?:1008|2056)",
   ]),
   codes("overloaded", anywhere, [
     "(?:engine|server|service|model|provider|system)?overloaded(?:error)?",
@@ -51,7 +51,7 @@ export const tellingCodes: readonly ErrorRule[] = [
     "requestlimitexceeded|requestburstrateexceeded",
     "throttling(?:ratequota|burstrate)",
     "quota:[a-z0-9]*per(?:minute|second)[a-z0-9]*",
-    "1302|1303",
+    "1302|1303|baseresp:(?:1002|1039|1041)",
   ]),
   codes("auth", refusal, [
     "(?:invalid|incorrect|missing|expired|wrong)apikey",
@@ -60,19 +60,19 @@ export const tellingCodes: readonly ErrorRule[] = [
     "expiredtoken(?:exception)?|unrecognizedclient(?:exception)?|invalidclienttokenid",
     "(?:invalidsignature|incompletesignature|missingauthenticationtoken)(?:exception)?|signaturedoesnotmatch",
     "(?:requesttimetooskewed|requestexpired)(?:exception)?",
-    "accesstokenexpired|accesstokentypeunsupported|credentialsmissing",
-    "noapikey|noauth",
+    "authfailure[a-z]{0,40}|accesstokenexpired|accesstokentypeunsupported|credentialsmissing",
+    "noapikey|noauth|baseresp:(?:1004|2049)",
   ]),
   codes("content_filter", bound, [
     "contentfilter(?:ed)?(?:error)?",
-    "content(?:policy|moderation)(?:violation|blocked|flagged)?(?:error)?",
+    "(?:image)?content(?:policy|moderation)(?:violation|blocked|flagged)?(?:error)?",
     "responsibleaipolicyviolation",
     "moderation(?:blocked|error|flagged)?",
     "datainspectionfailed",
     "(?:input|output)?(?:text|image|video|audio)?(?:sensitivecontentdetected|riskdetection)[a-z0-9]*",
     "prohibitedcontent|flaggedinput|safetycheck[a-z0-9]*",
     "imagegenerationcontentfilter|promptblocked|sensitivewordsdetected|refusal",
-    "1301",
+    "1301|baseresp:(?:1026|1027)",
   ]),
   codes("context_length", bound, [
     "contextlengthexceeded(?:error)?",
@@ -100,7 +100,7 @@ export const tellingCodes: readonly ErrorRule[] = [
     "1220|1311|1313",
   ]),
   codes("not_found", vagueButForbidden, [
-    "(?:model|deployment|endpoint|resource|engine|project|previousresponse|response|thread|assistant|vectorstore)notfound(?:error|exception)?",
+    "(?:model|deployment|endpoint|engine|project|previousresponse|response|thread|assistant|vectorstore)notfound(?:error|exception)?",
     "invalidendpointormodelnotfound",
     "modelnotexists?|modeldoesnotexist|unknownmodel|invalidmodel(?:name|error|id)?|modeldecommissioned|modeldeprecated",
     "modelnotavailable|modelnotsupported",
@@ -126,17 +126,21 @@ export const broadCodes: readonly ErrorRule[] = [
   codes("permission", vagueButForbidden, [
     "permission(?:error|denied|deniederror)|accessdenied(?:exception|error)?|forbidden(?:error)?",
   ]),
-  codes("not_found", vagueButForbidden, ["notfound(?:error)?|[a-z0-9]*modelnotfound[a-z0-9]*"]),
+  codes("not_found", vagueButForbidden, [
+    "(?:resource)?notfound(?:error|exception)?|[a-z0-9]*modelnotfound[a-z0-9]*",
+  ]),
   codes("not_implemented", badRequest, ["unimplemented|notimplemented(?:error)?"]),
   codes("server_error", badRequest, [
-    "servererror|internal(?:server)?(?:error|exception)?|modelerrorexception|engineerror|inferencefailed",
+    "baseresp:(?:1000|1013|1024|1033)|servererror|internal(?:server)?(?:error|exception)?|modelerrorexception|engineerror|inferencefailed",
   ]),
+  codes("invalid_request", afterSuccess, ["baseresp:2013"]),
   codes("server_error", afterSuccess, ["apierror|server|badgateway|upstreamerror"]),
   codes("invalid_request", afterSuccess, [
-    "invalidrequest(?:error)?|badrequest(?:error)?|invalidargument|validationexception|invalidparameter(?:error)?",
+    "invalid[a-z0-9]{1,40}|badrequest(?:error)?|validation(?:exception|error)|unsupported[a-z0-9]{1,40}",
+    "(?:unknown|missing(?:required)?)parameter|image(?:toolarge|toosmall|parseerror|filetoolarge|filenotfound)|emptyimagefile|failedtodownloadimage",
   ]),
 ];
 
 /** Codes of a time-out; the class depends on where it came (see `classOfTimeout`). */
 export const timeoutCodes =
-  /^(?:model|request|gateway|upstream)?(?:timeout|timedout|deadlineexceeded)(?:error|exception)?$|^internalerrortimeout$/;
+  /^(?:model|request|gateway|upstream|provider|vectorstore)?(?:timeout|timedout|deadlineexceeded)(?:error|exception)?$|^internalerrortimeout$|^baseresp:1001$/;

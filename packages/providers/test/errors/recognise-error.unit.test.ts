@@ -125,6 +125,9 @@ describe("what bounds the classes", () => {
     "context must be a string",
     "input must not be empty",
     "logprobs is not available for this model",
+    "Unable to block on content policy parameter",
+    "stop reason guardrails config is missing",
+    "Invalid 'tools[0].name': contains 'context window size'",
   ])("an ordinary 400 stays the caller's: %s", (message) => {
     for (const body of [
       { error: { message, type: "invalid_request_error", param: null, code: null } },
@@ -185,6 +188,8 @@ describe("P5, BH-33: the provider's words are kept", () => {
     ["null", "null"],
     ['{"error":"a string"}', "a string"],
     ['{"throttlingException":{"message":"nested"}}', "nested"],
+    ['{"object":"error","message":{"detail":[{"loc":["body","x"],"msg":"bad"}]},"code":null}', "body.x: bad"],
+    ['{"Response":{"Error":{"Code":"X","Message":"deep"},"RequestId":"r"}}', "deep"],
     [
       '{"error":{"message":"Provider returned error","metadata":{"raw":"{\\"error\\":{\\"message\\":\\"real\\"}}"}}}',
       "real",
