@@ -41,6 +41,7 @@ test.each<[what: string, parts: Record<string, unknown>, path: string, words: st
   ["limits of a key", key({ limits: { rpm: 1 } }), "keys[0].limits", NOT_ENFORCED],
   ["budget of a key", key({ budget: { usd: 1, period: "day" } }), "keys[0].budget", NOT_ENFORCED],
   ["limits of a team", { teams: [{ name: "t", limits: { tpm: 1 } }] }, "teams[0].limits", NOT_ENFORCED],
+  ["admin of a project", key({ roles: ["caller", "project_admin"] }), "keys[0].roles[1]", NOT_ENFORCED],
   [
     "budget of a team",
     { teams: [{ name: "t", budget: { tokens: 1, period: "month" } }] },

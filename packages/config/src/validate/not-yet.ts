@@ -1,3 +1,4 @@
+import { Role } from "@switchyard/proto/config/v1/config";
 import type { Config, Group } from "@switchyard/proto/config/v1/config";
 import type { Policy } from "@switchyard/proto/config/v1/policy";
 import { mergePolicy } from "../presets/merge-policy.ts";
@@ -19,11 +20,17 @@ const POLICY: readonly NotYet[] = [
   { path: "cache.enabled", asks: ({ cache }) => cache?.enabled ?? false },
 ];
 
-const OUTSIDE_POLICIES: readonly ((config: Config) => string[])[] = [
-  ({ keys }) => pathsOf(keys, "keys", ({ limits }) => limits !== undefined, "limits"),
-  ({ keys }) => pathsOf(keys, "keys", ({ budget }) => budget !== undefined, "budget"),
-  ({ teams }) => pathsOf(teams, "teams", ({ limits }) => limits !== undefined, "limits"),
-  ({ teams }) => pathsOf(teams, "teams", ({ budget }) => budget !== undefined, "budget"),
+const OUTSIDE_POLICIES = [
+  ["keys", "limits"],
+  ["keys", "budget"],
+  ["teams", "limits"],
+  ["teams", "budget"],
+] as const;
+
+/** Fields that are in the schema and not in force, as in `keys[].limits`. */
+export const NOT_IN_FORCE: readonly string[] = [
+  ...POLICY.map(({ path }) => `groups[].policy.${path}`),
+  ...OUTSIDE_POLICIES.map(([list, field]) => `${list}[].${field}`),
 ];
 
 const MESSAGE = "accepted, but not enforced by this version";
@@ -31,8 +38,23 @@ const MESSAGE = "accepted, but not enforced by this version";
 /** Warnings for all that a config asks for and this version does not do: never silent. */
 export const notYet: Check = (config) => [
   ...policyWarnings(config.groups),
-  ...OUTSIDE_POLICIES.flatMap((find) => find(config)).map((path) => ({ path, message: MESSAGE })),
+  ...OUTSIDE_POLICIES.flatMap(([list, field]) =>
+    config[list].flatMap((item, index) =>
+      item[field] === undefined ? [] : [{ path: `${list}[${index}].${field}`, message: MESSAGE }],
+    ),
+  ),
+  ...projectAdmins(config),
 ];
+
+function projectAdmins({ keys }: Config): Fault[] {
+  const warnings: Fault[] = [];
+  eachAt(keys, "keys", ({ roles }, key) =>
+    eachAt(roles, `${key}.roles`, (role, path) => {
+      if (role === Role.PROJECT_ADMIN) warnings.push({ path, message: MESSAGE });
+    }),
+  );
+  return warnings;
+}
 
 function policyWarnings(groups: readonly Group[]): Fault[] {
   const warnings: Fault[] = [];
@@ -46,8 +68,4 @@ function policyWarnings(groups: readonly Group[]): Fault[] {
     }
   });
   return warnings;
-}
-
-function pathsOf<T>(items: readonly T[], path: string, has: (item: T) => boolean, field: string): string[] {
-  return items.flatMap((item, index) => (has(item) ? [`${path}[${index}].${field}`] : []));
 }

@@ -90,7 +90,7 @@ export const ConfigSchema: GenMessage<Config> = /*@__PURE__*/
  */
 export type Runtime = Message<"switchyard.config.v1.Runtime"> & {
   /**
-   * Addresses to listen on, `host:port`.
+   * Addresses to listen on, `host:port`; port 0 takes a free one.
    *
    * @generated from field: switchyard.config.v1.Listen listen = 1;
    */
@@ -160,21 +160,21 @@ export const RuntimeSchema: GenMessage<Runtime> = /*@__PURE__*/
  */
 export type Listen = Message<"switchyard.config.v1.Listen"> & {
   /**
-   * OpenAI-compatible HTTP. 127.0.0.1:8080 when absent.
+   * HTTP for SDKs. `127.0.0.1:8080` when absent.
    *
    * @generated from field: string http = 1;
    */
   http: string;
 
   /**
-   * Connect, gRPC and gRPC-Web. 127.0.0.1:8081 when absent.
+   * Connect, gRPC and gRPC-Web. `127.0.0.1:8081` when absent.
    *
    * @generated from field: string rpc = 2;
    */
   rpc: string;
 
   /**
-   * Liveness, readiness and metrics. 127.0.0.1:9090 when absent.
+   * Liveness, readiness and metrics. `127.0.0.1:9090` when absent.
    *
    * @generated from field: string ops = 3;
    */
@@ -258,7 +258,7 @@ export type Nats = Message<"switchyard.config.v1.Nats"> & {
   creds?: Credential | undefined;
 
   /**
-   * TLS. Absent: as the server asks.
+   * Files for TLS; as the server asks when absent.
    *
    * @generated from field: switchyard.config.v1.NatsTls tls = 7;
    */
@@ -286,14 +286,14 @@ export type NatsTls = Message<"switchyard.config.v1.NatsTls"> & {
   caFile: string;
 
   /**
-   * PEM file of the client's certificate.
+   * PEM file of the client's certificate; together with `key_file`.
    *
    * @generated from field: string cert_file = 2;
    */
   certFile: string;
 
   /**
-   * PEM file of the client's private key.
+   * PEM file of the client's private key; together with `cert_file`.
    *
    * @generated from field: string key_file = 3;
    */
@@ -377,14 +377,14 @@ export type Provider = Message<"switchyard.config.v1.Provider"> & {
   family: Family;
 
   /**
-   * Base URL; the family's own address when absent.
+   * Plain http or https URL; the family's own address when absent. `azure_openai` and `openai_compatible` have none: needed there.
    *
    * @generated from field: string base_url = 3;
    */
   baseUrl: string;
 
   /**
-   * Where its secret comes from.
+   * Where its secret comes from; as `none` when absent, with a warning.
    *
    * @generated from field: switchyard.config.v1.Credential credential = 4;
    */
@@ -405,35 +405,35 @@ export type Provider = Message<"switchyard.config.v1.Provider"> & {
   storesResponses?: boolean | undefined;
 
   /**
-   * Azure OpenAI: `api-version`; the v1 API when absent or `v1`.
+   * `azure_openai`: its `api-version`; the v1 API when absent or `v1`.
    *
    * @generated from field: string api_version = 7;
    */
   apiVersion: string;
 
   /**
-   * Bedrock: AWS region.
+   * `bedrock` and `bedrock_mantle`: AWS region, such as `eu-central-1`; needed there.
    *
    * @generated from field: string region = 8;
    */
   region: string;
 
   /**
-   * Vertex AI: Google Cloud project. OpenAI: project.
+   * `vertex`: Google Cloud project, needed there. `openai`: project.
    *
    * @generated from field: string project = 9;
    */
   project: string;
 
   /**
-   * Vertex AI: location.
+   * `vertex`: location; `global` when absent.
    *
    * @generated from field: string location = 10;
    */
   location: string;
 
   /**
-   * OpenAI: organization.
+   * `openai`: organization.
    *
    * @generated from field: string organization = 11;
    */
@@ -811,7 +811,7 @@ export type Key = Message<"switchyard.config.v1.Key"> & {
   groups: string[];
 
   /**
-   * Send every request to its only group, whatever `model` says (R3).
+   * Sends every request to its group, whatever `model` says (R3); needs exactly one in `groups`.
    *
    * @generated from field: bool ignore_model = 6;
    */
@@ -1264,7 +1264,7 @@ export const Role = {
   CALLER: 1,
 
   /**
-   * Change its project.
+   * Change its project. Not in force yet.
    *
    * @generated from enum value: ROLE_PROJECT_ADMIN = 2;
    */

@@ -25,7 +25,7 @@ export const file_switchyard_config_v1_policy: GenFile = /*@__PURE__*/
  */
 export type Policy = Message<"switchyard.config.v1.Policy"> & {
   /**
-   * Which document's behaviour is the base.
+   * What all other fields start from.
    *
    * @generated from field: switchyard.config.v1.Preset preset = 1;
    */
@@ -53,7 +53,7 @@ export type Policy = Message<"switchyard.config.v1.Policy"> & {
   zeroWeight: ZeroWeight;
 
   /**
-   * Families that are skipped for embeddings (R5).
+   * Families that are passed over for embeddings (R5).
    *
    * @generated from field: switchyard.config.v1.FamilyList skip_embeddings_families = 5;
    */
@@ -88,7 +88,7 @@ export type Policy = Message<"switchyard.config.v1.Policy"> & {
   hedge?: Hedge | undefined;
 
   /**
-   * Whether a translated endpoint counts as served (R5).
+   * Whether a provider of another API may serve, translated (R5).
    *
    * @generated from field: optional bool translate = 10;
    */
@@ -109,14 +109,14 @@ export type Policy = Message<"switchyard.config.v1.Policy"> & {
   requestTimeout?: Duration | undefined;
 
   /**
-   * Bounds one attempt up to response headers. 0s: what is left of `request_timeout`.
+   * Bounds one attempt up to response headers. 0s: what is left of `request_timeout`. 1s to 300s under `sticky_list`.
    *
    * @generated from field: google.protobuf.Duration attempt_timeout = 13;
    */
   attemptTimeout?: Duration | undefined;
 
   /**
-   * Bounds connecting.
+   * Bounds connecting to the provider. 0s: no bound of its own.
    *
    * @generated from field: google.protobuf.Duration connect_timeout = 14;
    */
@@ -158,21 +158,21 @@ export type Policy = Message<"switchyard.config.v1.Policy"> & {
   maxRetryBodyBytes?: bigint | undefined;
 
   /**
-   * Benching (section 6).
+   * When a deployment is passed over, and for how long (section 6).
    *
    * @generated from field: switchyard.config.v1.BenchPolicy bench = 20;
    */
   bench?: BenchPolicy | undefined;
 
   /**
-   * Fallback groups (section 7).
+   * Groups to go to when this one cannot serve (section 7).
    *
    * @generated from field: switchyard.config.v1.Fallback fallback = 21;
    */
   fallback?: Fallback | undefined;
 
   /**
-   * Response cache (K3).
+   * Answers identical requests from memory (K3).
    *
    * @generated from field: switchyard.config.v1.Cache cache = 22;
    */
@@ -200,7 +200,8 @@ export type Affinity = Message<"switchyard.config.v1.Affinity"> & {
   by: AffinityBy;
 
   /**
-   * Selector for `by: expression` (F5).
+   * What `by: expression` selects (F5): `request.headers.get("…")`, `request.query.get("…")`, `request.params.…`,
+   * `request.user.sub`, `request.user.data.…` or `context.custom.…`.
    *
    * @generated from field: string expression = 2;
    */
@@ -256,14 +257,14 @@ export type Retry = Message<"switchyard.config.v1.Retry"> & {
   on?: ErrorClassList | undefined;
 
   /**
-   * First wait.
+   * Wait before the first retry.
    *
    * @generated from field: google.protobuf.Duration initial_backoff = 3;
    */
   initialBackoff?: Duration | undefined;
 
   /**
-   * Longest wait.
+   * Longest wait between retries.
    *
    * @generated from field: google.protobuf.Duration max_backoff = 4;
    */
@@ -277,7 +278,7 @@ export type Retry = Message<"switchyard.config.v1.Retry"> & {
   multiplier?: number | undefined;
 
   /**
-   * Whether waits vary.
+   * Whether a wait is drawn between half of itself and all of it.
    *
    * @generated from field: optional bool jitter = 6;
    */
@@ -291,7 +292,7 @@ export type Retry = Message<"switchyard.config.v1.Retry"> & {
   respectRetryAfter?: boolean | undefined;
 
   /**
-   * Cluster-wide bound on retries.
+   * Bounds further calls over the cluster; no bound when absent.
    *
    * @generated from field: switchyard.config.v1.RetryBudget budget = 8;
    */
@@ -306,20 +307,20 @@ export const RetrySchema: GenMessage<Retry> = /*@__PURE__*/
   messageDesc(file_switchyard_config_v1_policy, 3);
 
 /**
- * RetryBudget bounds retries of a group over the cluster.
+ * RetryBudget bounds the further calls of a group over the cluster: retries, failovers and `general` fallbacks.
  *
  * @generated from message switchyard.config.v1.RetryBudget
  */
 export type RetryBudget = Message<"switchyard.config.v1.RetryBudget"> & {
   /**
-   * Share of requests.
+   * Further calls as a share of requests.
    *
    * @generated from field: double share = 1;
    */
   share: number;
 
   /**
-   * Retries per second on top.
+   * Further calls per second on top, over all routers together.
    *
    * @generated from field: double per_second = 2;
    */
@@ -403,7 +404,7 @@ export type Hedge = Message<"switchyard.config.v1.Hedge"> & {
   enabled: boolean;
 
   /**
-   * Largest share of requests that are hedged. 0: none.
+   * Largest share of requests that are hedged. 0: none are.
    *
    * @generated from field: optional double share = 2;
    */
@@ -431,21 +432,21 @@ export type BenchPolicy = Message<"switchyard.config.v1.BenchPolicy"> & {
   failures?: number | undefined;
 
   /**
-   * Sliding window.
+   * The sliding window in which they are counted.
    *
    * @generated from field: google.protobuf.Duration window = 2;
    */
   window?: Duration | undefined;
 
   /**
-   * Cool-off.
+   * How long a bench lasts.
    *
    * @generated from field: google.protobuf.Duration cooloff = 3;
    */
   cooloff?: Duration | undefined;
 
   /**
-   * What is benched.
+   * What a bench covers.
    *
    * @generated from field: switchyard.config.v1.BenchScope scope = 4;
    */
@@ -473,14 +474,14 @@ export type BenchPolicy = Message<"switchyard.config.v1.BenchPolicy"> & {
   quotaCooloff?: Duration | undefined;
 
   /**
-   * Share of traffic that probes a benched deployment (B4).
+   * Share of traffic that probes a benched deployment, one request at a time (B4). 0: none.
    *
    * @generated from field: optional double probe_share = 8;
    */
   probeShare?: number | undefined;
 
   /**
-   * Percentages in which traffic returns after a bench.
+   * Rising percentages in which traffic returns after a bench, a step each 10 s. Empty: all at once.
    *
    * @generated from field: switchyard.config.v1.PercentList ramp = 9;
    */
@@ -557,21 +558,21 @@ export const ClassBenchSchema: GenMessage<ClassBench> = /*@__PURE__*/
  */
 export type RateLimitSkip = Message<"switchyard.config.v1.RateLimitSkip"> & {
   /**
-   * Without a usable Retry-After. 0s: off.
+   * How long without a usable Retry-After. 0s: there is no such skip.
    *
    * @generated from field: google.protobuf.Duration default = 1;
    */
   default?: Duration | undefined;
 
   /**
-   * At most.
+   * The longest, whatever Retry-After says. 0s: no bound.
    *
    * @generated from field: google.protobuf.Duration max = 2;
    */
   max?: Duration | undefined;
 
   /**
-   * Wait what this provider last needed.
+   * Whether, without a Retry-After, the one that this provider last gave holds.
    *
    * @generated from field: optional bool learn = 3;
    */
@@ -773,21 +774,21 @@ export const Strategy = {
   LEAST_BUSY: 4,
 
   /**
-   * Lowest time to first token.
+   * Lowest time to first token; within a tenth of the fastest, fewest requests in flight.
    *
    * @generated from enum value: STRATEGY_LOWEST_LATENCY = 5;
    */
   LOWEST_LATENCY: 5,
 
   /**
-   * Lowest expected price.
+   * Lowest expected price; a deployment without a price comes last.
    *
    * @generated from enum value: STRATEGY_LOWEST_COST = 6;
    */
   LOWEST_COST: 6,
 
   /**
-   * Lowest tokens this minute.
+   * Lowest tokens this minute, relative to `limits.tpm` where there is one.
    *
    * @generated from enum value: STRATEGY_LOWEST_USAGE = 7;
    */
@@ -828,7 +829,7 @@ export const Weights = {
   RELATIVE: 1,
 
   /**
-   * A total of 100.
+   * A total of 100; left out, the first has 100 and others 0.
    *
    * @generated from enum value: WEIGHTS_PERCENT = 2;
    */
@@ -910,7 +911,8 @@ export const AffinityBy = {
   NONE: 1,
 
   /**
-   * The session that headers or the body name.
+   * The session that `x-session-id`, `x-claude-code-session-id`, or the body's `prompt_cache_key`, `metadata.user_id` or
+   * `user` names; the caller's key where none does.
    *
    * @generated from enum value: AFFINITY_BY_SESSION = 2;
    */
