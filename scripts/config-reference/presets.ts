@@ -1,49 +1,58 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { encodeMessage, presetPolicy } from "@switchyard/config";
-import { PolicySchema, Preset } from "@switchyard/proto/config/v1/policy";
+import { choices, encodeMessage, presetPolicy } from "@switchyard/config";
+import { FamilySchema } from "@switchyard/proto/config/v1/family";
+import { ErrorClassSchema, PolicySchema, Preset, PresetSchema } from "@switchyard/proto/config/v1/policy";
 
-const PRESETS = [
-  Preset.GROUP_FAILOVER,
-  Preset.WEIGHTED_PRIMARY,
-  Preset.COOLDOWN_POOL,
-  Preset.STICKY_LIST,
-] as const;
+/** In the order of the schema. */
+const PRESETS = [Preset.GROUP_FAILOVER, Preset.WEIGHTED_PRIMARY, Preset.COOLDOWN_POOL, Preset.STICKY_LIST];
 
 /** Longer lists stand below the table. */
 const LONGEST_IN_CELL = 2;
+/** Lists are sets: they are shown in the order of the schema. */
+const ORDER = [...choices(FamilySchema), ...choices(ErrorClassSchema)];
 
 /** A table of what each preset sets, field by field. */
 export function presetTable(): string[] {
-  const columns = PRESETS.map((preset) => encodeMessage(PolicySchema, presetPolicy(preset)));
-  const rows = columns.map((column) => new Map(leaves(column, "")));
-  const paths = [...new Set(rows.flatMap((row) => [...row.keys()]))].filter((path) => path !== "preset");
-  const lists = new Map<string, string>();
-  const cell = (value: JsonValue | undefined): string => {
+  const names = choices(PresetSchema);
+  const columns = PRESETS.map(
+    (preset) => new Map(leaves(encodeMessage(PolicySchema, presetPolicy(preset)), "")),
+  );
+  // The last one has every field.
+  const paths = new Set(columns.toReversed().flatMap((column) => [...column.keys()]));
+  paths.delete("preset");
+  const letters = new Map<string, string>();
+  const cell = (value: string | string[] | undefined): string => {
     if (value === undefined) return "";
-    if (!Array.isArray(value)) return `\`${String(value)}\``;
+    if (typeof value === "string") return `\`${value}\``;
     if (value.length <= LONGEST_IN_CELL) return `\`[${value.join(", ")}]\``;
-    const text = value.map((each) => `\`${String(each)}\``).join(", ");
-    if (!lists.has(text)) lists.set(text, String.fromCharCode(65 + lists.size));
-    return `list ${lists.get(text)}`;
+    const text = value.map((each) => `\`${each}\``).join(", ");
+    if (!letters.has(text)) letters.set(text, String.fromCodePoint(65 + letters.size));
+    return `list ${letters.get(text)}`;
   };
-  const names = columns.map((column) => `\`${String(column["preset"])}\``);
-  const table = paths.map((path) => [`\`${path}\``, ...rows.map((row) => cell(row.get(path)))]);
+  const rows = [...paths].map((path) => [`\`${path}\``, ...columns.map((column) => cell(column.get(path)))]);
   return [
-    ...tableOf(["field", ...names], table),
+    ...tableOf(["field", ...names.map((name) => `\`${name}\``)], rows),
     "",
-    ...[...lists].map(([text, letter]) => `- List ${letter}: ${text}`),
+    ...[...letters].map(([text, letter]) => `- List ${letter}: ${text}`),
   ];
 }
 
-function leaves(value: JsonValue, path: string): [string, JsonValue][] {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return [[path, value]];
-  return Object.entries(value).flatMap(([name, each]) =>
-    leaves(each, path === "" ? name : `${path}.${name}`),
-  );
+/** What is not a message, by its path. */
+function leaves(value: JsonValue | undefined, path: string): [string, string | string[]][] {
+  if (Array.isArray(value)) {
+    const items = value.filter((each) => typeof each === "string");
+    return [[path, items.toSorted((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b))]];
+  }
+  if (typeof value === "object" && value !== null) {
+    return Object.entries(value).flatMap(([name, each]) =>
+      leaves(each, path === "" ? name : `${path}.${name}`),
+    );
+  }
+  return [[path, String(value)]];
 }
 
 /** Lines of a Markdown table. */
 export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`.replaceAll("|  |", "| |");
-  return [line(head), line(head.map(() => "---")), ...rows.map((row) => line(row))];
+  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)];
 }

@@ -15,7 +15,7 @@ export function configReference(root: string): string {
   const sections = [...places].flatMap(([desc, paths]) =>
     desc.kind === "message" ? messageSection(desc, paths, comments) : enumSection(desc, comments),
   );
-  return `${[INTRODUCTION, ...sections, PRESETS, "", ...presetTable()].join("\n")}\n`;
+  return `${[INTRODUCTION, ...sections, PRESETS, ...presetTable()].join("\n")}\n`;
 }
 
 /** Every message and enum below a message, in the order in which a reader meets them, with the paths where they stand. */

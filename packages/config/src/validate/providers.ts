@@ -53,6 +53,16 @@ export const regions: Check = (config) => {
   return faults;
 };
 
+/** Google's paths name a project. */
+export const googleProjects: Check = (config) => {
+  const faults: Fault[] = [];
+  eachAt(config.providers, "providers", ({ family, project }, at) => {
+    if (family !== Family.VERTEX || project !== "") return;
+    faults.push({ path: `${at}.project`, message: `is missing; family ${familyName(family)} needs one` });
+  });
+  return faults;
+};
+
 /** A warning: an account lists an endpoint that this version cannot send to its family. */
 export const endpointsServed: Check = (config) => {
   const warnings: Fault[] = [];

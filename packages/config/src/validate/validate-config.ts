@@ -21,6 +21,7 @@ import {
   endpointsServed,
   familiesServed,
   fieldsOfOtherFamilies,
+  googleProjects,
   missingCredentials,
   regions,
 } from "./providers.ts";
@@ -50,6 +51,7 @@ const CHECKS: readonly Check[] = [
   familiesServed,
   baseUrls,
   regions,
+  googleProjects,
   nativeEndpointPaths,
   noNativeInEndpoints,
   secretReferences,

@@ -77,6 +77,7 @@ export const REFERENCES: readonly Row[] = [
     "groups[0].deployments[0].provider",
     'unknown provider "opnai" (did you mean "openai"?)',
   ],
+  ["vertex without a project", provider({ family: "vertex" }), "providers[0].project", "is missing"],
   ["bedrock without a region", provider({ family: "bedrock" }), "providers[0].region", "is missing"],
   [
     "bedrock with an address for a region",
