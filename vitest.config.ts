@@ -26,6 +26,8 @@ export default defineConfig({
           include: everywhere("unit"),
           // Property tests look at thousands of cases; a busy machine needs its time.
           testTimeout: 20_000,
+          // Pure code shares its modules from file to file: reading them anew for each was most of the time.
+          isolate: false,
           sequence: { groupOrder: 0 },
         },
       },

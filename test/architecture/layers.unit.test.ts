@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileFaults, type Manifest, manifestFaults } from "./rules.ts";
-import { parseSourceFile, type SourceFile } from "./source-file.ts";
+import { readSourceFile, type SourceFile } from "./source-file.ts";
 
 const root = join(import.meta.dirname, "../..");
 const generated = "packages/proto/src/gen/";
@@ -27,7 +27,7 @@ function readManifest(path: string): Manifest {
 function readSourceFiles(): readonly SourceFile[] {
   return find("{packages,services,scripts,test}/**/*.ts")
     .filter((path) => !path.startsWith(generated))
-    .map((path) => parseSourceFile(path, read(path)));
+    .map((path) => readSourceFile(path, read(path)));
 }
 
 describe("layers", () => {
@@ -52,7 +52,7 @@ describe("layers", () => {
 });
 
 describe("the checker finds planted faults", () => {
-  const faultsOf = (path: string, text: string): readonly string[] => fileFaults(parseSourceFile(path, text));
+  const faultsOf = (path: string, text: string): readonly string[] => fileFaults(readSourceFile(path, text));
   const core = "packages/core/src";
 
   it.each([

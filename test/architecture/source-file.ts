@@ -14,7 +14,22 @@ export interface SourceFile {
 
 type Node = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-export function parseSourceFile(path: string, text: string): SourceFile {
+/** Parses it when imports or names are asked for. */
+export function readSourceFile(path: string, text: string): SourceFile {
+  let parsed: Pick<SourceFile, "imports" | "names"> | undefined;
+  return {
+    path,
+    codeLines: countCodeLines(text),
+    get imports() {
+      return (parsed ??= parse(path, text)).imports;
+    },
+    get names() {
+      return (parsed ??= parse(path, text)).names;
+    },
+  };
+}
+
+function parse(path: string, text: string): Pick<SourceFile, "imports" | "names"> {
   const imports: string[] = [];
   const names = new Set<string>();
   const program: unknown = parseAst(text, { lang: path.endsWith(".d.ts") ? "dts" : "ts" }, path);
@@ -25,7 +40,7 @@ export function parseSourceFile(path: string, text: string): SourceFile {
       names.add(node["name"]);
     if (node.type === "MemberExpression") addGlobalMember(node, names);
   });
-  return { path, imports, names, codeLines: countCodeLines(text) };
+  return { imports, names };
 }
 
 /** A global is also reached by way of globalThis, behind a cast or not. */

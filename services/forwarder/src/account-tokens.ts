@@ -1,6 +1,7 @@
 import { describeReference } from "@switchyard/config";
 import type { ProviderAccount, ResolvedSecret } from "@switchyard/config";
 import { FAMILIES } from "@switchyard/providers";
+import type { Family } from "@switchyard/providers";
 import { createAwsKeys, createEntraTokens, createGoogleTokens } from "@switchyard/upstream";
 import type { TokenSource } from "@switchyard/upstream";
 
@@ -11,6 +12,22 @@ export interface AccountTokens {
   readonly of: string;
 }
 
+/** Whose tokens an account sends. */
+type TokenKind = NonNullable<Family["tokens"]>;
+
+/** Opens what gets the tokens that a credential stands for, or (undefined) that the machine has. */
+export type OpenTokens = (
+  kind: TokenKind,
+  credential: string | undefined,
+  account: Pick<ProviderAccount, "baseUrl" | "region">,
+) => TokenSource;
+
+/** From the clouds themselves. */
+export const openCloudTokens: OpenTokens = (kind, credential, { baseUrl, region }) => {
+  if (kind === "google") return createGoogleTokens(credential);
+  return kind === "aws" ? createAwsKeys(region) : createEntraTokens(credential, baseUrl);
+};
+
 /**
  * The tokens of an account that sends no secret of its own: its credential stands for them, or the machine has them. Undefined where the
  * secret is sent, or is missing. Those before are kept while credential and account stay, with the token at hand.
@@ -19,6 +36,7 @@ export function tokensOf(
   facts: ProviderAccount,
   secret: ResolvedSecret,
   before: AccountTokens | undefined,
+  open: OpenTokens,
 ): AccountTokens | undefined {
   const kind = FAMILIES.get(facts.family)?.tokens;
   if (kind === undefined || secret.kind === "missing") return undefined;
@@ -26,16 +44,7 @@ export function tokensOf(
   // A key of AWS is JSON, too, and signs by itself.
   if (credential !== undefined && (kind === "aws" || !credential.startsWith("{"))) return undefined;
   const of = JSON.stringify([kind, credential, facts.baseUrl, facts.region]);
-  return before?.of === of ? before : { source: create(kind, credential, facts), of };
-}
-
-function create(
-  kind: "google" | "aws" | "entra",
-  credential: string | undefined,
-  { baseUrl, region }: ProviderAccount,
-): TokenSource {
-  if (kind === "google") return createGoogleTokens(credential);
-  return kind === "aws" ? createAwsKeys(region) : createEntraTokens(credential, baseUrl);
+  return before?.of === of ? before : { source: open(kind, credential, facts), of };
 }
 
 /** What a log tells of an account that has no token; undefined where it has one, or may. */

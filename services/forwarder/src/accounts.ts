@@ -9,8 +9,8 @@ import { FAMILIES } from "@switchyard/providers";
 import type { Family } from "@switchyard/providers";
 import type { Logger } from "@switchyard/telemetry";
 import type { TokenSource } from "@switchyard/upstream";
-import { missingToken, tokensOf } from "./account-tokens.ts";
-import type { AccountTokens } from "./account-tokens.ts";
+import { missingToken, openCloudTokens, tokensOf } from "./account-tokens.ts";
+import type { AccountTokens, OpenTokens } from "./account-tokens.ts";
 
 /** Secret files are read again, and readiness is repeated, this often: routers forget forwarders that are silent. */
 const REPEAT_MS = 5_000;
@@ -37,6 +37,7 @@ export class Accounts {
   readonly #name: string;
   readonly #secrets: SecretSource;
   readonly #logger: Logger;
+  readonly #openTokens: OpenTokens;
   readonly #timer: NodeJS.Timeout;
   readonly #told = new Set<string>();
   #held: ReadonlyMap<string, Held> = new Map();
@@ -47,11 +48,13 @@ export class Accounts {
     readonly name: string;
     readonly secrets: SecretSource;
     readonly logger: Logger;
+    readonly openTokens?: OpenTokens | undefined;
   }) {
     this.#bus = deps.bus;
     this.#name = deps.name;
     this.#secrets = deps.secrets;
     this.#logger = deps.logger;
+    this.#openTokens = deps.openTokens ?? openCloudTokens;
     this.#timer = setInterval(() => {
       this.#resolve([...this.#held.values()].map(({ facts }) => facts));
     }, REPEAT_MS);
@@ -102,10 +105,8 @@ export class Accounts {
     this.#held = new Map(
       accounts.map((facts) => {
         const secret = resolveSecret(facts.credential, this.#secrets);
-        return [
-          facts.name,
-          { facts, secret, tokens: tokensOf(facts, secret, before.get(facts.name)?.tokens) },
-        ];
+        const tokens = tokensOf(facts, secret, before.get(facts.name)?.tokens, this.#openTokens);
+        return [facts.name, { facts, secret, tokens }];
       }),
     );
     const kept = new Set([...this.#held.values()].map(({ tokens }) => tokens));

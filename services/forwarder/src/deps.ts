@@ -5,6 +5,7 @@ import type { RoutingService } from "@switchyard/proto/routing/v1/routing_servic
 import type { ServiceImpl } from "@switchyard/rpc";
 import type { Logger, Metrics, Tracer } from "@switchyard/telemetry";
 import type { Upstream } from "@switchyard/upstream";
+import type { OpenTokens } from "./account-tokens.ts";
 
 /** What a forwarder is made of. */
 export interface ForwarderDeps {
@@ -15,6 +16,8 @@ export interface ForwarderDeps {
   readonly bus: Bus;
   readonly config: ConfigFeed;
   readonly secrets: SecretSource;
+  /** Gets tokens that accounts send in place of a secret; the clouds' own where absent. */
+  readonly openTokens?: OpenTokens | undefined;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** Undefined where tracing is off. */

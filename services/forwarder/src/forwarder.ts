@@ -45,8 +45,8 @@ interface ForwarderParts extends RunDeps {
 
 /** Serves requests, one attempt at a time; holds no state between requests. */
 export function createForwarder(deps: ForwarderDeps): Forwarder {
-  const { bus, name, secrets, logger } = deps;
-  const accounts = new Accounts({ bus, name, secrets, logger });
+  const { bus, name, secrets, logger, openTokens } = deps;
+  const accounts = new Accounts({ bus, name, secrets, logger, openTokens });
   const reporter = new OutcomeReporter({ bus, name, now: deps.now });
   const marks = new OriginMarks();
   const responses = new KeptResponses({ bus, logger });

@@ -4,21 +4,16 @@ import { attempt, EXHAUSTED } from "./fakes.ts";
 import { createStage, ERROR_500, OK } from "./stage.ts";
 import type { Stage } from "./stage.ts";
 
-const source = vi.hoisted(() => ({
+const source = {
   isFailing: false,
   failure: undefined,
   current: vi.fn<() => string | undefined>(),
   next: vi.fn<() => Promise<string | undefined>>(),
   refused: vi.fn<(token: string) => void>(),
   close: vi.fn<() => void>(),
-}));
-/** Account `a` sends tokens. */
-vi.mock(import("../src/account-tokens.ts"), () => ({
-  tokensOf: ({ name }) => (name === "a" ? { source, of: "" } : undefined),
-  missingToken: () => undefined,
-}));
+};
 
-const A = attempt("a/m", { connectTimeoutMs: 500n });
+const SENDS_TOKENS = attempt("t/m", { connectTimeoutMs: 500n });
 const UNAUTHORIZED = '{"error":{"message":"no","type":"authentication_error","code":"invalid_api_key"}}';
 
 afterEach(() => {
@@ -36,7 +31,7 @@ describe("an account that sends tokens", () => {
   it("sends the one at hand", async () => {
     source.next.mockResolvedValue("t1");
     source.current.mockReturnValue("t1");
-    const stage = createStage(A);
+    const stage = createStage.withTokens(source, SENDS_TOKENS);
     stage.ask();
     expect(await sent(stage)).toContain("Bearer t1");
     stage.upstream.at(0).answer(200, OK);
@@ -52,7 +47,7 @@ describe("an account that sends tokens", () => {
   ])("is told when the provider does not take it: %i", async (status, body, refusals) => {
     source.next.mockResolvedValue("t1");
     source.current.mockReturnValue("t1");
-    const stage = createStage(A, EXHAUSTED);
+    const stage = createStage.withTokens(source, SENDS_TOKENS, EXHAUSTED);
     stage.ask();
     await sent(stage);
     stage.upstream.at(0).answer(status, body);
@@ -63,7 +58,7 @@ describe("an account that sends tokens", () => {
   it("R10: waits for one no longer than for a connection, then another serves", async () => {
     const waiting = Promise.withResolvers<string | undefined>();
     source.next.mockReturnValue(waiting.promise);
-    const stage = createStage(A, attempt("b/m"));
+    const stage = createStage.withTokens(source, SENDS_TOKENS, attempt("b/m"));
     stage.ask();
     await vi.advanceTimersByTimeAsync(499);
     expect(stage.decides).toHaveLength(1);
@@ -78,7 +73,7 @@ describe("an account that sends tokens", () => {
 
   it("R10: without one another serves", async () => {
     source.next.mockResolvedValue(undefined);
-    const stage = createStage(A, attempt("b/m"));
+    const stage = createStage.withTokens(source, SENDS_TOKENS, attempt("b/m"));
     stage.ask();
     await sent(stage);
     expect(stage.upstream.at(0).request.headers).not.toContain("Bearer t1");
@@ -90,7 +85,7 @@ describe("an account that sends tokens", () => {
   it("a caller that leaves meanwhile causes no call", async () => {
     const waiting = Promise.withResolvers<string | undefined>();
     source.next.mockReturnValue(waiting.promise);
-    const stage = createStage(A);
+    const stage = createStage.withTokens(source, SENDS_TOKENS);
     stage.ask();
     stage.call.cancel();
     waiting.resolve("late");

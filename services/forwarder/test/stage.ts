@@ -6,13 +6,14 @@ import { ListGroupsResponseSchema } from "@switchyard/proto/routing/v1/routing_s
 import type { DecideRequest, ListGroupsResponse } from "@switchyard/proto/routing/v1/routing_service";
 import { CallContext, failure } from "@switchyard/rpc";
 import { Metrics } from "@switchyard/telemetry";
+import type { TokenSource } from "@switchyard/upstream";
 import { vi } from "vitest";
 import { createForwarder } from "../src/index.ts";
 import { FakeLogger, FakeSink, FakeUpstream, Published } from "./fakes.ts";
 import type { Script } from "./fakes.ts";
 import { FakeTracer } from "./fake-tracer.ts";
 
-/** The secret of provider `a`; provider `c` has none. */
+/** The secret of provider `a`; provider `c` has none, and `t` sends tokens. */
 export const SECRET = "upkey-a-9f31c0ffee";
 export const PROMPT = "the-prompt-of-the-caller";
 
@@ -22,6 +23,7 @@ providers:
   - { name: b, family: openai_compatible, base_url: "http://127.0.0.1:2/v1", credential: { env: B } }
   - { name: c, family: openai_compatible, base_url: "http://127.0.0.1:3/v1", credential: { env: MISSING } }
   - { name: d, family: openai, base_url: "http://127.0.0.1:4", credential: { env: B } }
+  - { name: t, family: azure_openai, base_url: "http://127.0.0.1:5", credential: { none: true } }
 groups:
   - name: g
     deployments: [{ provider: a, model: m }, { provider: b, model: m }, { provider: c, model: m }]
@@ -42,13 +44,26 @@ export type Stage = ReturnType<typeof createStage>;
 
 /** A forwarder whose router, providers, clock and caller are the test's. `scripts`: the decisions, in order. */
 export function createStage(...scripts: readonly Script[]) {
-  return setStage(scripts, true);
+  return setStage(scripts, true, NO_TOKENS);
 }
 
 /** The same where tracing is off. */
-createStage.untraced = (...scripts: readonly Script[]) => setStage(scripts, false);
+createStage.untraced = (...scripts: readonly Script[]) => setStage(scripts, false, NO_TOKENS);
 
-function setStage(scripts: readonly Script[], traced: boolean) {
+/** The same where provider `t` has tokens. */
+createStage.withTokens = (tokens: TokenSource, ...scripts: readonly Script[]) =>
+  setStage(scripts, true, tokens);
+
+const NO_TOKENS: TokenSource = {
+  isFailing: false,
+  failure: undefined,
+  current: () => undefined,
+  next: () => Promise.resolve(undefined),
+  refused: () => undefined,
+  close: () => undefined,
+};
+
+function setStage(scripts: readonly Script[], traced: boolean, tokens: TokenSource) {
   vi.useFakeTimers({
     toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date"],
     now: 1_700_000_000_000,
@@ -84,6 +99,7 @@ function setStage(scripts: readonly Script[], traced: boolean) {
     bus: published.bus,
     config: feed,
     secrets: { env: (name) => secrets[name], file: () => undefined },
+    openTokens: () => tokens,
     logger,
     metrics,
     tracer: traced ? tracer : undefined,
