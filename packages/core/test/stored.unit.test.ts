@@ -41,6 +41,20 @@ describe("P8 stored responses", () => {
     expect(ask(groups, keptBy("a", "gone"))).toBe("404 not_found");
   });
 
+  it("so must the groups that made what else is named", () => {
+    const groups = [two(), two("h"), { ...two("other"), project: "q", key: "q/other" }];
+    const naming = (...others: string[]): Partial<RequestFacts> => ({
+      ...READ,
+      kept: { provider: "a", group: "p/g", servedBy: "p/g", others },
+    });
+    const caller = key(["g", "other"]);
+    expect(ask(groups, naming(), caller)).toBe("a/m");
+    expect(ask(groups, naming("p/g"), caller)).toBe("a/m");
+    for (const other of ["p/h", "q/other", "p/gone"]) {
+      expect(ask(groups, naming("p/g", other), caller)).toBe("404 not_found");
+    }
+  });
+
   it("one that was made in a fallback group is read there, by a grant on the group that was asked", () => {
     const served = group("f", [deployment("c/m", keeping)], once);
     const kept = { provider: "c", group: "p/g", servedBy: "p/f" };

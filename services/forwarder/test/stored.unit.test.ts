@@ -43,7 +43,7 @@ describe("P8 stored responses", () => {
     expect(stage.decides[1]?.facts).toMatchObject({ kept: KEPT });
   });
 
-  it("its items are found again by their own ids, those of a stream from its end on", () => {
+  it("its items are found again by their own ids, those of a stream from its end on", async () => {
     const stage = createStage(attempt("d/m", ORDER));
     const [first, second] = ["rs_0123456789abcdef", "msg_0123456789abcdef"];
     const continuing = (...ids: string[]): string =>
@@ -51,6 +51,7 @@ describe("P8 stored responses", () => {
     stage.ask({ path: PATH, body: body({}) });
     stage.upstream.at(0).answer(200, MADE.replace('{"type"', `{"id":"${first}","type"`));
     stage.ask({ path: PATH, body: continuing(first, "msg_of_elsewhere_1") });
+    await vi.advanceTimersByTimeAsync(1);
     expect(stage.decides[1]?.facts).toMatchObject({ kept: KEPT });
     const output = [{ id: second, type: "message" }];
     const completed = { type: "response.completed", response: { id: "resp_2", output } };
@@ -61,6 +62,28 @@ describe("P8 stored responses", () => {
       .end();
     stage.ask({ path: PATH, body: continuing(second) });
     expect(stage.decides[2]?.facts).toMatchObject({ kept: KEPT });
+  });
+
+  it("all that a request names is known to routing, whatever stands first and however much it is", async () => {
+    const stage = createStage(attempt("d/m", ORDER));
+    const store = stage.published.bus.keyValue("switchyard_responses");
+    const put = (id: string, groupKey: string): Promise<unknown> =>
+      store.put(id, toBinary(StoredResponseSchema, create(StoredResponseSchema, { ...KEPT, groupKey })));
+    await put("msg_mine", "p/mine");
+    await put("msg_theirs", "q/theirs");
+    const asking = async (ids: string[], fields: object): Promise<object | undefined> => {
+      const input = ids.map((id) => ({ type: "item_reference", id }));
+      const before = stage.decides.length;
+      stage.ask({ path: PATH, body: body({ input, ...fields }) });
+      await vi.advanceTimersByTimeAsync(1);
+      return stage.decides[before]?.facts?.kept;
+    };
+    const told = { provider: "d", groupKey: "p/mine", otherGroupKeys: ["q/theirs"] };
+    expect(await asking(["msg_theirs", "msg_mine"], {})).toMatchObject(told);
+    expect(await asking(["msg_theirs"], { previous_response_id: "msg_mine" })).toMatchObject(told);
+    const many = Array.from({ length: 40 }, (_, at) => `msg_unknown_${at}`);
+    expect(await asking(["msg_theirs", ...many, "msg_mine"], {})).toMatchObject(told);
+    expect(await asking(["msg_mine", "msg_mine"], {})).toMatchObject({ otherGroupKeys: [] });
   });
 
   it("nobody remembers what is not kept", async () => {

@@ -230,7 +230,12 @@ function keptFrom(
     kept:
       kept === undefined || kept.provider === ""
         ? undefined
-        : { provider: kept.provider.toLowerCase(), group: kept.groupKey, servedBy: kept.servedBy },
+        : {
+            provider: kept.provider.toLowerCase(),
+            group: kept.groupKey,
+            servedBy: kept.servedBy,
+            ...(kept.otherGroupKeys.length === 0 ? undefined : { others: kept.otherGroupKeys }),
+          },
     store: wire?.store ?? false,
     originProvider: wire?.originProvider.toLowerCase() || undefined,
   };

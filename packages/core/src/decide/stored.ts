@@ -14,8 +14,8 @@ import { refuseModel, refuseStored, refuseUnknownResponse } from "./refusals.ts"
 import type { Filtered } from "./stages.ts";
 
 /**
- * P8: the group of a request that reads or continues a stored response. Known: the group that made it, which the key must be granted; a
- * request to go on may name another that has the same account. Unknown: the group that it names, else the key's groups, where one account
+ * P8: the group of a request that reads or continues a stored response. Known: the group that made it, which the key must be granted, as it
+ * must those that made what else the request names; a request to go on may name another that has the same account. Unknown: the group that it names, else the key's groups, where one account
  * alone keeps responses, or the affinity key says which.
  */
 export function groupOfStored(
@@ -42,8 +42,8 @@ function groupOfKept(
   kept: KeptResponse,
   named: Group | undefined,
 ): Group | RefuseDecision {
-  const made = groupOf(config, kept.group);
-  if (made === undefined || made.project !== key.project || !isGranted(config, key, made)) {
+  const made = grantedGroup(config, key, kept.group);
+  if (made === undefined || kept.others?.some((other) => grantedGroup(config, key, other) === undefined)) {
     return refuseUnknownResponse();
   }
   const hasAccount = (group: Group | undefined): group is Group =>
@@ -53,8 +53,11 @@ function groupOfKept(
   return hasAccount(served) ? served : made;
 }
 
-function isGranted(config: ConfigSnapshot, key: CallerKey, group: Group): boolean {
-  return key.grants.has(group.name) || (key.allowDirect && config.direct.has(group.key));
+function grantedGroup(config: ConfigSnapshot, key: CallerKey, name: string): Group | undefined {
+  const group = groupOf(config, name);
+  if (group === undefined || group.project !== key.project) return undefined;
+  const granted = key.grants.has(group.name) || (key.allowDirect && config.direct.has(group.key));
+  return granted ? group : undefined;
 }
 
 /**

@@ -45,6 +45,8 @@ export interface KeptResponse {
   readonly group: string;
   /** Key of the group that served: the same, or a fallback of it. */
   readonly servedBy: string;
+  /** Keys of the groups that made what else the request names, which must be granted too. Absent: none. */
+  readonly others?: readonly string[] | undefined;
 }
 
 /** A request and who sent it. `key` is absent when none was given or it is unknown. */

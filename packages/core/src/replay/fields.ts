@@ -80,6 +80,10 @@ export class Fields {
     });
   }
 
+  optionalTexts(name: string): string[] | undefined {
+    return this.#has(name) ? this.texts(name) : undefined;
+  }
+
   list<Item>(name: string, read: (item: unknown, at: string) => Item): Item[] {
     const value = this.#is(name, Array.isArray as (value: unknown) => value is unknown[], "a list is wanted");
     return value.map((item, index) => read(item, `${this.#at}${name}[${index}]`));

@@ -117,6 +117,7 @@ function factsFrom(facts: Fields): Complete<RequestFacts> {
       provider: kept.text("provider"),
       group: kept.text("group"),
       servedBy: kept.text("servedBy"),
+      others: kept.optionalTexts("others"),
     },
     store: facts.optionalFlag("store"),
     originProvider: facts.optionalText("originProvider"),

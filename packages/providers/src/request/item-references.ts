@@ -10,8 +10,8 @@ const ITEM_KEYS = new KeyTable(["type", "id"]);
 const TYPE = 0;
 const ID = 1;
 const slots = new KeySlots(ITEM_KEYS);
-/** Whoever refers to items refers to those of one account: one that is known is enough. */
-const MOST = 16;
+/** More than a conversation has. */
+const MOST = 10_000;
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 const QUOTE = 0x22;

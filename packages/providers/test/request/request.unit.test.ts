@@ -77,7 +77,7 @@ describe("what a request continues (P8)", () => {
     [{ previous_response_id: "resp_1", conversation: { id: "conv_1" } }, ["resp_1", "conv_1"]],
     [{ input: [reference("rs_1"), { role: "user", content: "x" }, reference("msg_2")] }, ["msg_2", "rs_1"]],
     [{ previous_response_id: "resp_1", input: [reference("msg_1")] }, ["resp_1", "msg_1"]],
-    [{ input: Array.from({ length: 40 }, (_, n) => reference(`i${n}`)) }, range(39, 24).map((n) => `i${n}`)],
+    [{ input: Array.from({ length: 40 }, (_, n) => reference(`i${n}`)) }, range(39, 0).map((n) => `i${n}`)],
     [{ input: [reference(7), { type: "item_reference" }, "item_reference", null] }, []],
     [{ input: [{ role: "user", content: 'my "item_reference"' }] }, []],
     [{ input: [{ role: "user", content: [{ type: "item_reference", id: "x" }] }] }, []],

@@ -32,15 +32,16 @@ export class KeptResponses {
     void this.#open();
   }
 
-  /** What this replica itself remembers of the first of these ids that it knows. */
-  known(ids: readonly string[]): StoredResponse | undefined {
+  /** What this replica itself remembers of these ids, by those that it knows. */
+  known(ids: readonly string[]): Map<string, StoredResponse> {
+    const known = new Map<string, StoredResponse>();
     for (const id of ids) {
       const entry = this.#local.get(id);
-      if (entry === undefined) continue;
+      if (entry === undefined || known.has(id)) continue;
       this.#keep(id, entry);
-      return entry;
+      known.set(id, entry);
     }
-    return undefined;
+    return known;
   }
 
   /** The same of the store: undefined for an id that nobody remembers. Settles within the bus's own time; wait {@link FIND_MS}, no longer. */

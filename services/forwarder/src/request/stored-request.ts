@@ -9,8 +9,8 @@ import { settle } from "../settle.ts";
 const PREFIX = "/v1/responses/";
 /** Ids go into the provider's path as they are, so they hold nothing that a path could be changed with. */
 const ID = /^[\w-]{1,256}$/;
-/** A request may name many stored items; they are of one account, so a few are asked for. */
-const MOST_FINDS = 4;
+/** A request may name many stored items. As many are asked for of those that this replica does not know itself. */
+const MOST_FINDS = 32;
 const METHODS: ReadonlyMap<string, readonly string[]> = new Map([
   ["", ["GET", "DELETE"]],
   ["/input_items", ["GET"]],
@@ -37,41 +37,55 @@ export function readStoredCall(method: string, path: string): NamedResponse | un
 }
 
 /**
- * Goes on with the account that keeps what a request reads or continues; with undefined where nobody remembers in time, which routing makes
- * the best of. At once where there is nothing to look for.
+ * Goes on with the account that keeps what a request reads or continues; with an empty one where nobody remembers in time, which routing makes
+ * the best of. At once where there is nothing to look for: with undefined where the request names nothing.
  */
 export function findKept(
   { continues }: BodyFacts,
   responses: KeptResponses,
-  goOn: (kept: StoredResponse | undefined) => void,
+  goOn: (kept: KeptResponse | undefined) => void,
 ): void {
+  if (continues.length === 0) {
+    goOn(undefined);
+    return;
+  }
   const known = responses.known(continues);
-  if (known !== undefined || continues.length === 0) {
-    goOn(known);
+  const unknown = continues.filter((id) => !known.has(id)).slice(0, MOST_FINDS);
+  if (unknown.length === 0) {
+    goOn(keptOf(continues, known));
     return;
   }
   settle(
-    () => firstFound(responses, continues.slice(0, MOST_FINDS)),
-    goOn,
-    () => goOn(undefined),
+    () => Promise.all(unknown.map(async (id) => learn(responses, id, known))),
+    () => goOn(keptOf(continues, known)),
+    () => goOn(keptOf(continues, known)),
     FIND_MS,
   );
 }
 
-/** All at once, since there is little time; one that can't be looked up is as good as one that is not there. */
-async function firstFound(
+/** One that can't be looked up is as good as one that is not there. */
+async function learn(
   responses: KeptResponses,
-  ids: readonly string[],
-): Promise<StoredResponse | undefined> {
-  const finds = await Promise.allSettled(ids.map((id) => responses.find(id)));
-  for (const find of finds) {
-    if (find.status === "fulfilled" && find.value !== undefined) return find.value;
+  id: string,
+  known: Map<string, StoredResponse>,
+): Promise<void> {
+  try {
+    const found = await responses.find(id);
+    if (found !== undefined) known.set(id, found);
+  } catch {
+    // The store is away.
   }
-  return undefined;
 }
 
-/** What routing is told of it; empty where nobody remembers. */
-export function keptToWire(kept: StoredResponse | undefined): KeptResponse {
-  const { provider = "", groupKey = "", servedBy = "" } = kept ?? {};
-  return create(KeptResponseSchema, { provider, groupKey, servedBy });
+/** What routing is told: where the first id is kept that is known, and which groups made the others. */
+function keptOf(ids: readonly string[], known: ReadonlyMap<string, StoredResponse>): KeptResponse {
+  let first: StoredResponse | undefined;
+  const others = new Set<string>();
+  for (const id of ids) {
+    const entry = known.get(id);
+    first ??= entry;
+    if (entry !== undefined && entry.groupKey !== first?.groupKey) others.add(entry.groupKey);
+  }
+  const { provider = "", groupKey = "", servedBy = "" } = first ?? {};
+  return create(KeptResponseSchema, { provider, groupKey, servedBy, otherGroupKeys: [...others] });
 }

@@ -12,7 +12,6 @@ import type { LoadReporter } from "../report/load-reporter.ts";
 import type { OutcomeReporter } from "../report/outcome-reporter.ts";
 import type { RunRequest } from "../request/run-request.ts";
 import { settle } from "../settle.ts";
-import { keptToWire } from "../request/stored-request.ts";
 
 /** Routers answer from memory: one that takes this long hangs. */
 const DECIDE_MS = 10_000;
@@ -145,7 +144,7 @@ export class DecisionStep {
       elapsedMs: BigInt(Math.max(0, Math.round(now - arrivedAt))),
       sdkRetries: sdk.retries,
     };
-    if (facts.continues.length > 0) wire.kept = keptToWire(kept);
+    if (kept !== undefined) wire.kept = kept;
     if (facts.maxOutputTokens !== undefined) wire.maxOutputTokens = BigInt(facts.maxOutputTokens);
     if (affinity.hashes !== undefined) wire.affinity = affinity.hashes;
     if (deadline !== undefined) wire.deadlineMs = BigInt(Math.max(0, Math.round(deadline - now)));
