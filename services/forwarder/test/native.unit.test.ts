@@ -81,7 +81,7 @@ describe("a native endpoint", () => {
     ['{"model":[]}', "invalid_request", "model"],
   ])("R2: a body of %s is at fault where the key leaves a choice", (body, code, param) => {
     const stage = createStage(refuse(403, "model_not_allowed"));
-    stage.ask({ path: PATH, body });
+    stage.ask({ path: PATH, body, headers: { "content-type": "text/plain" } });
     expect(stage.decides[0]?.facts?.model).toBe("");
     const failed = stage.sink.failed && readFailure(stage.sink.failed);
     expect([failed?.status, failed?.code, failed?.metadata["param"]]).toEqual([400, code, param]);
@@ -89,8 +89,16 @@ describe("a native endpoint", () => {
 
   it("R1: another refusal stands, whatever the body is", () => {
     const stage = createStage(refuse(401, "invalid_api_key"));
-    stage.ask({ path: PATH, body: "nonsense" });
+    stage.ask({ path: PATH, body: "nonsense", headers: { "content-type": "text/plain" } });
     expect(stage.sink.failed && readFailure(stage.sink.failed).code).toBe("invalid_api_key");
+  });
+
+  it("R1: JSON that only others might read is refused before it is routed", () => {
+    const stage = createStage(A);
+    stage.ask({ path: PATH, body: '{"model":"other","x":NaN}', headers: { "Content-Type": "text/plain" } });
+    stage.ask({ path: PATH, body: "nonsense" });
+    expect(stage.decides).toHaveLength(0);
+    expect(stage.sink.failed && readFailure(stage.sink.failed).code).toBe("invalid_json");
   });
 
   it.each([

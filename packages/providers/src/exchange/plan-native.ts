@@ -1,6 +1,6 @@
 import { AnswerWatch } from "../dialects/answer-watch.ts";
 import type { ProviderRequest } from "../families/family.ts";
-import type { NativeCall } from "../request/native-facts.ts";
+import { isJsonType, type NativeCall } from "../request/native-facts.ts";
 import { rewriteBody } from "../request/rewrite.ts";
 import type { ExchangeInput } from "./exchange.ts";
 
@@ -10,8 +10,6 @@ export interface NativePlan {
   /** Looks on as the answer passes; `type` is its content type, without parameters. */
   readonly watch: (type: string | undefined) => AnswerWatch;
 }
-
-const JSON_TYPE = /[/+]json\b/iu;
 
 /**
  * Plans a call of a native endpoint (P1): its bytes as they came but for the `model` that they name. A body that names none, or can't be
@@ -38,7 +36,7 @@ export function planNative(
   });
   const given = valueOf(input.callerHeaders, "content-type");
   // What could be read is JSON, as families say, whatever a caller calls it that says none of JSON's names.
-  const isKept = given !== undefined && (fault !== undefined || JSON_TYPE.test(given));
+  const isKept = given !== undefined && (fault !== undefined || isJsonType(given));
   const headers = isKept ? withContentType(request.headers, given) : request.headers;
   return { request: { ...request, headers }, watch: (type) => new AnswerWatch(type) };
 }

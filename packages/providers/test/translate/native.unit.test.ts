@@ -3,17 +3,25 @@ import { describe, expect, it } from "vitest";
 import { AnswerWatch } from "../../src/dialects/answer-watch.ts";
 import { FAMILIES } from "../../src/families/index.ts";
 import { joined } from "../../src/json/splice.ts";
-import { factsOfNative } from "../../src/request/native-facts.ts";
+import type { BodyFacts } from "../../src/request/facts.ts";
+import { factsOfNative, type NativeCall } from "../../src/request/native-facts.ts";
 import { type NativePlan, planNative } from "../../src/exchange/plan-native.ts";
 import { bytesOf, textOf } from "../support/bytes.ts";
 
 const PATH = "/v1/systemone";
 
+/** Of a body that is told to be no JSON. */
+function read(bytes: Uint8Array): { readonly facts: BodyFacts; readonly call: NativeCall } {
+  const native = factsOfNative(PATH, bytes, "application/octet-stream");
+  if (!native.ok) throw new Error(native.fault.message);
+  return native;
+}
+
 function planOf(body: string | Uint8Array, callerHeaders: readonly string[] = [], query = ""): NativePlan {
   const bytes = typeof body === "string" ? bytesOf(body) : body;
   const family = FAMILIES.get("openai_compatible");
   if (family === undefined) throw new Error("no family");
-  const { facts, call } = factsOfNative(PATH, bytes);
+  const { facts, call } = read(bytes);
   const account = { baseUrl: "https://h/v1" };
   return planNative(
     { family, account, model: "m", facts, body: bytes, query, secret: "sk", callerHeaders },
@@ -53,7 +61,7 @@ describe("requests of native endpoints", () => {
     );
     fc.assert(
       fc.property(bodies, (body) => {
-        fc.pre(!/model/iu.test(textOf(body)));
+        fc.pre(!/model/iu.test(textOf(body)) && factsOfNative(PATH, body, "x/y").ok);
         expect(joined(planOf(body).request.body)).toEqual(body);
       }),
     );
@@ -77,14 +85,14 @@ describe("requests of native endpoints", () => {
   });
 
   it("names what is wrong with a body that no model can be read from, and routes by what it can", () => {
-    const faultOf = (body: string): string | undefined => factsOfNative(PATH, bytesOf(body)).call.fault?.code;
+    const faultOf = (body: string): string | undefined => read(bytesOf(body)).call.fault?.code;
     expect([faultOf("nonsense"), faultOf("[]"), faultOf('{"model":1}')]).toEqual([
       "invalid_json",
       "invalid_json",
       "invalid_request",
     ]);
     expect(faultOf('{"stream":1}')).toBeUndefined();
-    const { facts } = factsOfNative(PATH, bytesOf('{"model":"g","stream":true,"max_tokens":9,"user":"u"}'));
+    const { facts } = read(bytesOf('{"model":"g","stream":true,"max_tokens":9,"user":"u"}'));
     expect(facts).toMatchObject({
       endpoint: "native",
       model: "g",
@@ -92,6 +100,34 @@ describe("requests of native endpoints", () => {
       maxOutputTokens: 9,
       store: false,
     });
+  });
+
+  const deep = `{"model":"other","x":${"[".repeat(600)}${"]".repeat(600)}}`;
+  it.each([
+    ["nested too deep", bytesOf(deep)],
+    ["in UTF-16", Uint8Array.from(Buffer.from('\ufeff{"model":"other"}', "utf16le"))],
+    ["in broken UTF-8", Uint8Array.from(Buffer.from('{"model":"other","x":"\u00ff"}', "latin1"))],
+    ["with what is no JSON", bytesOf('{"model":"other","x":NaN}')],
+    ["and more", bytesOf(' \n{"model":"other"} x')],
+    ["cut off", bytesOf('{"model":"other"')],
+  ])("R1: an object %s is refused, since a provider might read another model in it", (_what, body) => {
+    for (const type of [undefined, "application/json", "text/plain", "multipart/form-data; boundary=b"]) {
+      expect(factsOfNative(PATH, body, type)).toMatchObject({ ok: false, fault: { code: "invalid_json" } });
+    }
+  });
+
+  it("what is told to be JSON and is none is refused; lists, forms and nothing at all are not", () => {
+    const takes = (body: string, type?: string): boolean => factsOfNative(PATH, bytesOf(body), type).ok;
+    expect([
+      takes("nonsense", "application/json"),
+      takes("--b--"),
+      takes("[1", "application/x+json"),
+    ]).toEqual([false, false, false]);
+    expect([takes("[1]"), takes(""), takes("--b--", "multipart/form-data; boundary=b")]).toEqual([
+      true,
+      true,
+      true,
+    ]);
   });
 });
 

@@ -21,7 +21,7 @@ export interface Asked {
  * not take, or a body that can't be routed.
  */
 export function readAsked(
-  { method, path, query, body }: InferRequest,
+  { method, path, query, headers, body }: InferRequest,
   nativePaths: ReadonlySet<string>,
 ): Asked {
   const named = readStoredCall(method, path);
@@ -36,8 +36,10 @@ export function readAsked(
   if (endpoint === undefined) {
     const isNative = nativePaths.has(path);
     if (isNative && method === "POST") {
-      const { facts, call } = factsOfNative(path, body);
-      return { facts, storedCall: undefined, nativeCall: call };
+      const type = headers.find(({ name }) => name.toLowerCase() === "content-type")?.value;
+      const native = factsOfNative(path, body, type);
+      if (!native.ok) throw bodyFailure(native.fault);
+      return { facts: native.facts, storedCall: undefined, nativeCall: native.call };
     }
     if (isNative || named !== undefined || isModelsPath(path) || endpointOf("POST", path) !== undefined) {
       throw failure("method_not_allowed", `${path} can't be called with ${method}`, { status: 405 });
