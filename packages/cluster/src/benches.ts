@@ -112,10 +112,16 @@ function benchFromWire(wire: WireBench, shift: number): Bench {
   };
 }
 
-/** 0 stays 0: it means "never". */
-function epochMs(wire: Timestamp | undefined, shift: number): EpochMs {
+/** The end of the year 9999, where both a `Date` and a timestamp on the wire still are one. */
+const LATEST = 253_402_300_799_000;
+
+/**
+ * A time that others wrote, moved by `shift` ms, within what can be logged and written again. 0 stays 0, as does what
+ * is not there: it means "never".
+ */
+export function epochMs(wire: Timestamp | undefined, shift = 0): EpochMs {
   const ms = wire === undefined ? 0 : timestampMs(wire);
-  return ms === 0 ? 0 : ms + shift;
+  return ms === 0 ? 0 : Math.min(Math.max(0, ms + shift), LATEST);
 }
 
 function nameOf<Name extends string, Value>(

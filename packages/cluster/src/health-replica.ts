@@ -1,5 +1,5 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { Bus, KeyValue, Subscription } from "@switchyard/bus";
 import {
   addBench,
@@ -27,13 +27,15 @@ import type {
 } from "@switchyard/core";
 import { BenchEventSchema, ScopeStateSchema } from "@switchyard/proto/events/v1/events";
 import type { ScopeState } from "@switchyard/proto/events/v1/events";
-import { entryFromWire, entryToWire } from "./benches.ts";
+import { entryFromWire, entryToWire, epochMs } from "./benches.ts";
 import type { RouterBoard } from "./router-presence.ts";
 import { BUCKETS, SUBJECTS } from "./subjects.ts";
 
 const EXPIRE_EVERY_MS = 1_000;
 /** Clocks that differ by less are taken for one, since the time under way can't be told from it. */
 const SAME_CLOCK_MS = 1_000;
+/** Of scopes that others tell of; more than any config has. */
+const MOST_SCOPES = 100_000;
 
 export interface HealthReplicaOptions {
   readonly bus: Bus;
@@ -177,7 +179,7 @@ export class HealthReplica {
 
   #onEvent(payload: Uint8Array): void {
     const event = fromBinary(BenchEventSchema, payload);
-    const apart = event.sentAt === undefined ? 0 : this.#options.now() - timestampMs(event.sentAt);
+    const apart = event.sentAt === undefined ? 0 : this.#options.now() - epochMs(event.sentAt);
     const shift = Math.abs(apart) < SAME_CLOCK_MS ? 0 : apart;
     const changed = this.#join(event.scopes.map((scope) => [scope.key, entryFromWire(scope, shift)]));
     // What a router benched by itself (E2) is kept for those who start later.
@@ -202,7 +204,7 @@ export class HealthReplica {
 
   #onStored(key: string, value: Uint8Array): void {
     const scope = fromBinary(ScopeStateSchema, value);
-    const apart = scope.writtenAt === undefined ? 0 : this.#options.now() - timestampMs(scope.writtenAt);
+    const apart = scope.writtenAt === undefined ? 0 : this.#options.now() - epochMs(scope.writtenAt);
     // What was written long ago tells nothing of clocks; what was written in the future shows one that is ahead, and
     // its benches would last too long here.
     const entry = entryFromWire(scope, apart < -SAME_CLOCK_MS ? apart : 0);
@@ -212,9 +214,11 @@ export class HealthReplica {
 
   #join(entries: readonly (readonly [string, BenchEntry])[]): readonly string[] {
     const before = this.snapshot;
-    const snapshot = mergeHealth(before, { version: before.version, benches: new Map(entries) });
+    const room = before.benches.size + entries.length <= MOST_SCOPES;
+    const taken = room ? entries : entries.filter(([key]) => before.benches.has(key));
+    const snapshot = mergeHealth(before, { version: before.version, benches: new Map(taken) });
     if (snapshot === before) return [];
-    const keys = entries
+    const keys = taken
       .map(([key]) => key)
       .filter((key) => snapshot.benches.get(key) !== before.benches.get(key));
     this.#state = { ...this.#state, snapshot };

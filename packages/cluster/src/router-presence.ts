@@ -81,7 +81,10 @@ export class RouterBoard {
     this.#forget(router);
     if (!leaving && this.#heardAt.size < MOST_ROUTERS) {
       this.#heardAt.set(router, now);
-      this.#claims.set(router, { wants: new Set(wantsProbes), holds: new Set(holdsProbes) });
+      this.#claims.set(router, {
+        wants: new Set(wantsProbes.slice(0, MOST_WANTED)),
+        holds: new Set(holdsProbes),
+      });
     }
     for (const [name, at] of this.#heardAt) if (at + SILENT_AFTER_MS < now) this.#forget(name);
     this.#names = [...this.#heardAt.keys()];

@@ -1,5 +1,7 @@
+import { create, toBinary } from "@bufbuild/protobuf";
 import { type Bus, createMemoryBus } from "@switchyard/bus";
 import { activeBenches, deploymentScope, type Clock, type Outcome } from "@switchyard/core";
+import { BenchEventSchema } from "@switchyard/proto/events/v1/events";
 import { eventually, fakeClock } from "@switchyard/testkit";
 import { afterEach, describe, expect, it } from "vitest";
 import { HealthReplica } from "../src/index.ts";
@@ -135,5 +137,39 @@ describe("HealthReplica", () => {
     const router = replica(bus, "r1", "follows", here);
     keeper.observe([failed("d1", there.now())]);
     await eventually(() => expect(until(router, here.now())).toBe(here.now() + 5_000));
+  });
+
+  it("B6: takes no time from others that could not be logged or told again", async () => {
+    const bus = createMemoryBus();
+    const clock = fakeClock(1_000_000);
+    const ended: unknown[] = [];
+    const keeper = new HealthReplica({
+      bus,
+      name: "h1",
+      role: "keeps",
+      now: () => clock.now(),
+      onTransitions: (transitions) =>
+        ended.push(...transitions.map(({ bench }) => new Date(bench.until).toISOString())),
+    });
+    open.push(keeper);
+    const most = 9_223_372_036_854_775_807n;
+    const event = (key: string, seconds: bigint, sent?: bigint): Uint8Array =>
+      toBinary(
+        BenchEventSchema,
+        create(BenchEventSchema, {
+          source: "elsewhere",
+          ...(sent === undefined ? {} : { sentAt: { seconds: sent } }),
+          scopes: [{ key, policy: { key, until: { seconds }, since: { seconds: 1n } } }],
+        }),
+      );
+    const store = bus.keyValue("switchyard_health");
+    bus.publish("switchyard.v1.bench.x", event("late", most));
+    bus.publish("switchyard.v1.bench.x", event("early", -most));
+    bus.publish("switchyard.v1.bench.x", event("sent late", most, most));
+    bus.publish("switchyard.v1.bench.x", event("sent early", -most, -most));
+    await eventually(async () => expect(await store.get("late")).toBeDefined());
+    await eventually(() => expect(ended).toContain("1970-01-01T00:00:00.000Z"));
+    const late = activeBenches(keeper.snapshot, clock.now()).find(({ key }) => key === "late");
+    expect(new Date(late?.until ?? 0).toISOString()).toBe("9999-12-31T23:59:59.000Z");
   });
 });

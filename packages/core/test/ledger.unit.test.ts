@@ -255,6 +255,19 @@ describe("latency", () => {
     expect(at(ledger)?.firstTokenMs).toBeLessThan(105);
   });
 
+  it("a report of what is no time leaves what was measured as it was", () => {
+    const ledger = new LoadLedger();
+    const good = { measured: 2, firstTokenMs: 100, streamedTokens: 10, streamedMs: 50 };
+    ledger.report({ reporter: "f", sequence: 1, deployments: [share(good)] }, T0);
+    const before = { ...at(ledger) };
+    for (const ms of [Number.NaN, Number.POSITIVE_INFINITY, -1]) {
+      const bad = { measured: 1, firstTokenMs: ms, streamedTokens: 1, streamedMs: ms };
+      ledger.report({ reporter: String(ms), sequence: 1, deployments: [share(bad)] }, T0);
+    }
+    expect([at(ledger)?.firstTokenMs, at(ledger)?.perTokenMs]).toEqual([50, 5]);
+    expect(at(ledger)?.successes).toBe(before.successes);
+  });
+
   it("issue 3: time to first token and time per token stand apart", () => {
     const ledger = new LoadLedger();
     const sum = share({ measured: 2, firstTokenMs: 240, streamedTokens: 100, streamedMs: 2_000 });

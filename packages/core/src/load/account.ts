@@ -60,14 +60,14 @@ export class Account implements DeploymentLoad {
 
   /** What a reporter has measured since its last report. */
   measure(sum: ReportedLoad, at: EpochMs): void {
-    if (sum.measured > 0) {
+    if (sum.measured > 0 && isTime(sum.firstTokenMs)) {
       this.firstTokenMs = peakEwma(this.firstTokenMs, this.measuredAt, sum.firstTokenMs / sum.measured, at);
       this.measuredAt = at;
       this.samples += sum.measured;
       this.#fade(at);
       this.successes += sum.measured;
     }
-    if (sum.streamedTokens > 0) {
+    if (sum.streamedTokens > 0 && isTime(sum.streamedMs)) {
       const sample = sum.streamedMs / sum.streamedTokens;
       this.perTokenMs = peakEwma(this.perTokenMs, this.#perTokenAt, sample, at);
       this.#perTokenAt = at;
@@ -99,4 +99,9 @@ export class Account implements DeploymentLoad {
 function note(sketch: TimeSketch, times: ReadonlyMap<number, number>): number | undefined {
   for (const [bucket, count] of times) sketch.add(bucket, count);
   return sketch.p95Ms;
+}
+
+/** Others wrote it, and what is no time would never leave an average again. */
+function isTime(ms: number): boolean {
+  return ms >= 0 && Number.isFinite(ms);
 }
