@@ -133,7 +133,8 @@ function readTurn(message: unknown, place: number): Turn {
   const path = `messages.${place}`;
   const { role, content } = only(message, path, "role content");
   need(role === "user" || role === "assistant", `${path}.role: unknown`);
-  if (typeof content === "string") return { role, parts: [{ kind: "text", text: textOf(content, path) }] };
+  if (typeof content === "string")
+    return { role, parts: [{ kind: "text", text: visibleText(content, path) }] };
   const parts = listOf(content, path).map((block) => readBlock(fieldsOf(block, path), path));
   const results = parts.filter(({ kind }) => kind === "result").length;
   need(
@@ -143,11 +144,17 @@ function readTurn(message: unknown, place: number): Turn {
   return { role, parts };
 }
 
+function visibleText(value: unknown, path: string): string {
+  const text = textOf(value, path);
+  need(text.trim() !== "", "messages: text content blocks must contain non-whitespace text");
+  return text;
+}
+
 function readBlock(block: Fields, path: string): Part {
   switch (block["type"]) {
     case "text":
       only(block, path, "type text cache_control citations");
-      return { kind: "text", text: textOf(block["text"], `${path}.text`) };
+      return { kind: "text", text: visibleText(block["text"], `${path}.text`) };
     case "image": {
       const { source } = only(block, path, "type source cache_control");
       const { type, media_type: media, data } = only(source, `${path}.source`, "type media_type data");

@@ -47,6 +47,15 @@ export abstract class PassingStream implements StreamReader {
 
   #take(event: SseEvent): void {
     if (this.failure !== undefined) return;
+    const wasDone = this.done;
+    this.#takeWhole(event);
+    // After the end of an answer nothing can fail it.
+    if (!wasDone || this.failure === undefined) return;
+    this.failure = undefined;
+    this.passed.forward(event);
+  }
+
+  #takeWhole(event: SseEvent): void {
     if (event.dataLines === 0) {
       // Of an end that was cut off nothing is lost when it held no data.
       if (!this.ending) this.passed.forward(event);

@@ -9,7 +9,9 @@ import { readResponsesAnswer } from "../dialects/responses/answer.ts";
 import { ResponsesStreamReader } from "../dialects/responses/responses-stream.ts";
 import { isClaude } from "../families/capabilities.ts";
 import type { Pieces } from "../json/splice.ts";
+import { withoutForeignSignatures } from "../origin/foreign-signatures.ts";
 import { withoutForeignThinking } from "../origin/foreign-thinking.ts";
+import { withoutLostReasoning } from "../origin/lost-reasoning.ts";
 import { marked, type MarkedKey, ownContents, ownThoughtSignatures } from "../origin/origin-marks.ts";
 import type { Origin } from "../origin/own-signatures.ts";
 import { type BodyFacts, readRequestFacts } from "../request/facts.ts";
@@ -107,14 +109,28 @@ function cleanBody(input: ExchangeInput): Uint8Array {
   }
 }
 
-function withOwnContents({ facts, body, family }: ExchangeInput, { own, shared }: Origin): Uint8Array {
+function withOwnContents(input: ExchangeInput, { own, shared }: Origin): Uint8Array {
+  const { facts, family } = input;
   const isGoogles = facts.endpoint === "chat" && family.name === "gemini";
+  const body = isGoogles ? input.body : withoutLost(input, { own, shared });
   // Elsewhere too they may stand in the history, where Google served before.
   const signed = isGoogles || shared ? ownThoughtSignatures(body, own, isGoogles && shared) : body;
   if (!facts.encrypted) return signed;
   const contents = ownContents(signed, own, shared);
   if (contents.isElsewhere) throw new ElsewhereFault();
   return contents.body;
+}
+
+/** Without what the server would refuse the conversation for: signatures of Google's that are not its own, reasoning that it does not keep. */
+function withoutLost({ facts, body, family }: ExchangeInput, { own, shared }: Origin): Uint8Array {
+  const { endpoint, layout } = facts;
+  const list = endpoint === "chat" ? layout.messages : layout.input;
+  const mayBeGoogle = family.name === "openai_compatible" || family.name === "openrouter";
+  const clean = withoutForeignSignatures(body, list, { own, mayBeGoogle });
+  if (endpoint === "chat") return clean;
+  const read = clean === body ? undefined : readRequestFacts(endpoint, clean);
+  const input = read === undefined ? list : read.ok ? read.facts.layout.input : undefined;
+  return withoutLostReasoning(clean, input, shared);
 }
 
 function readOwnAnswer(facts: BodyFacts, body: Uint8Array): ReadAnswer {

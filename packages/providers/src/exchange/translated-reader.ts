@@ -27,8 +27,9 @@ export class TranslatedStreamReader implements StreamReader {
     return this.done;
   }
 
+  /** After the end of an answer nothing can fail it. */
   get failure(): Uint8Array | undefined {
-    return this.#decoder.failure;
+    return this.done ? undefined : this.#decoder.failure;
   }
 
   get sequence(): number {

@@ -3,12 +3,14 @@ import { isJsonObject, type Json, type JsonObject, parseJsonText } from "../../j
 import type { AnswerEvent, FinishReason } from "../../neutral/events.ts";
 import { type AnswerContext, AnswerFault, type StreamEncoder } from "../format.ts";
 import type { TokenUsage } from "../../neutral/usage.ts";
-import { BlockQueue, event as write } from "./block-queue.ts";
+import { type BlockKind, BlockQueue, event as write } from "./block-queue.ts";
 import { writeCitation } from "./citation.ts";
 import { markSignature } from "../../origin/foreign-signature.ts";
 
 /** The vendor that signs calls themselves; here the thinking before a call holds what signs it. */
 const GOOGLE = "google-gemini-v1";
+
+const THOUGHTS: ReadonlySet<string> = new Set(["thinking", "redacted_thinking"]);
 
 const REASONS: Readonly<Record<FinishReason, string>> = {
   stop: "end_turn",
@@ -25,6 +27,10 @@ export class MessagesStreamEncoder implements StreamEncoder {
   readonly #blocks = new BlockQueue();
   readonly #others: Json[] = [];
   #started = false;
+  /** Text so far that may be all of its block, and is only white space. */
+  #blank = "";
+  /** A text or a call was told. */
+  #says = false;
   #usage: TokenUsage | undefined;
   #finish: Extract<AnswerEvent, { readonly type: "finish" }> | undefined;
 
@@ -67,10 +73,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
     switch (event.type) {
       case "text":
       case "refusal":
-        return (
-          this.#within("text", { type: "text", text: "" }) +
-          this.#blocks.append({ type: "text_delta", text: event.text })
-        );
+        return this.#say(event.text);
       case "thinking":
         return this.#think() + this.#blocks.append({ type: "thinking_delta", thinking: event.text });
       case "signature":
@@ -84,14 +87,14 @@ export class MessagesStreamEncoder implements StreamEncoder {
         );
       case "redacted":
         return (
-          this.#blocks.begin("redacted_thinking", { type: "redacted_thinking", data: event.data }) +
+          this.#begin("redacted_thinking", { type: "redacted_thinking", data: event.data }) +
           this.#blocks.end()
         );
       case "tool_start": {
         const { choice, id, name, call, signature } = event;
         const signed =
           signature === undefined ? "" : this.#take({ type: "signature", choice, signature, format: GOOGLE });
-        return signed + this.#blocks.begin("tool_use", { type: "tool_use", id, name, input: {} }, call);
+        return signed + this.#begin("tool_use", { type: "tool_use", id, name, input: {} }, call);
       }
       case "tool_args":
         return this.#blocks.appendInput(event.call, event.json);
@@ -103,10 +106,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
           this.#others.push({ type: "citation", citation: event.value });
           return "";
         }
-        return (
-          this.#within("text", { type: "text", text: "" }) +
-          this.#blocks.append({ type: "citations_delta", citation })
-        );
+        return this.#openText() + this.#blocks.append({ type: "citations_delta", citation });
       }
       case "text_end":
         return this.#blocks.lastKind === "text" ? this.#blocks.end() : "";
@@ -115,16 +115,40 @@ export class MessagesStreamEncoder implements StreamEncoder {
         return "";
       case "finish":
         this.#finish = event;
-        return this.#blocks.endAll();
+        return (this.#says ? "" : this.#sayBlank()) + this.#blocks.endAll();
     }
   }
 
-  #think(): string {
-    return this.#within("thinking", { type: "thinking", thinking: "", signature: "" });
+  /** White space that a block of text would begin with waits for more: Claude refuses a conversation with a blank block in it. */
+  #say(text: string): string {
+    if (this.#blocks.lastKind !== "text") {
+      this.#blank += text;
+      return this.#blank.trim() === "" ? "" : this.#openText();
+    }
+    return this.#blocks.append({ type: "text_delta", text });
   }
 
-  #within(kind: "text" | "thinking", start: JsonObject): string {
-    return this.#blocks.lastKind === kind ? "" : this.#blocks.begin(kind, start);
+  #openText(): string {
+    if (this.#blocks.lastKind === "text") return "";
+    const blank = this.#blank;
+    const opened = this.#begin("text", { type: "text", text: "" });
+    return blank === "" ? opened : opened + this.#blocks.append({ type: "text_delta", text: blank });
+  }
+
+  /** An answer of nothing else is told all the same. */
+  #sayBlank(): string {
+    return this.#blank === "" ? "" : this.#openText();
+  }
+
+  #begin(kind: BlockKind, start: JsonObject, call?: number): string {
+    this.#blank = "";
+    this.#says ||= kind === "text" || kind === "tool_use";
+    return this.#blocks.begin(kind, start, call);
+  }
+
+  #think(): string {
+    if (this.#blocks.lastKind === "thinking") return "";
+    return this.#begin("thinking", { type: "thinking", thinking: "", signature: "" });
   }
 
   #end(): string {
@@ -168,7 +192,7 @@ export function encodeMessage(events: readonly AnswerEvent[], context: AnswerCon
     block["input"] = readInput(isCut ? closedPrefix(json) : json);
   return {
     ...head,
-    content: gathered.blocks,
+    content: withoutBlanks(gathered.blocks),
     ...stopFields(finish),
     usage: usage === undefined ? { input_tokens: 0, output_tokens: 0 } : writeUsage(usage),
     provider_specific: others.length > 0 ? others : undefined,
@@ -235,6 +259,14 @@ function openText(gathered: Gathered): Gathered["blocks"][number] {
   gathered.blocks.push(block);
   gathered.textOpen = true;
   return block;
+}
+
+/** Without texts of nothing but white space beside what says more, as a stream is told. */
+function withoutBlanks(blocks: Gathered["blocks"]): Gathered["blocks"] {
+  const isBlank = (block: Gathered["blocks"][number]): boolean =>
+    block.type === "text" && block["citations"] === undefined && (block["text"] as string).trim() === "";
+  const says = blocks.some((block) => !THOUGHTS.has(block.type) && !isBlank(block));
+  return says ? blocks.filter((block) => !isBlank(block)) : blocks;
 }
 
 function sign(blocks: Gathered["blocks"], signature: string): void {

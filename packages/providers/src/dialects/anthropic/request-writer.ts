@@ -33,7 +33,7 @@ export function writeMessagesRequest(asked: NeutralRequest, target: Target): Jso
   const { thinking, effort } = writeThinking(request, target.model, numberOf(maxTokens));
   const sampling = claudeSampling(request, target.model, isThinking(thinking));
   const system = [...request.system, ...request.turns.flatMap(systemBlocks)].filter(
-    ({ text }) => text !== "",
+    ({ text }) => text.trim() !== "",
   );
   return {
     model: target.model,
@@ -94,8 +94,8 @@ function writeBlock(block: Block): JsonObject[] {
   const cache = { cache_control: block.cacheControl };
   switch (block.kind) {
     case "text":
-      // The API refuses empty text.
-      return block.text === "" ? [] : [writeText(block)];
+      // The API refuses blank text.
+      return block.text.trim() === "" ? [] : [writeText(block)];
     case "image":
       return [{ type: "image", source: writeSource(block.source), ...cache }];
     case "document":

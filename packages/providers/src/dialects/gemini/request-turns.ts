@@ -37,7 +37,10 @@ export function writeContents(turns: readonly Turn[], model: string): Json[] {
   for (const [role, blocks] of joined(turns)) {
     const parts =
       role === "model" ? writeModel(blocks, called, !OLDER.test(model)) : writeUser(blocks, called);
-    if (parts.length > 0) contents.push({ role, parts });
+    const last = contents.at(-1);
+    // A turn of which nothing is left lets those around it meet.
+    if (last?.role === role) last.parts.push(...parts);
+    else if (parts.length > 0) contents.push({ role, parts });
   }
   return contents as unknown as Json[];
 }
