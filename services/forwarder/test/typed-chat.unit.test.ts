@@ -4,8 +4,9 @@ import { ChatChoiceSchema, ChatParametersSchema, Role } from "@switchyard/proto/
 import { EmbedRequestSchema } from "@switchyard/proto/inference/v1/inference_service";
 import { readFailure } from "@switchyard/rpc";
 import { describe, expect, it } from "vitest";
-import { readChoices, readDeltas, wholeAsDeltas } from "../src/typed/chat-answer.ts";
+import { readBeside, readChoices, readDeltas, wholeAsDeltas } from "../src/typed/chat-answer.ts";
 import { chatBody } from "../src/typed/chat-body.ts";
+import { CallNumbers } from "../src/typed/call-numbers.ts";
 import { embedBody, readEmbeddings } from "../src/typed/embed.ts";
 
 const text = (value: string) => ({ case: "text" as const, value });
@@ -164,6 +165,10 @@ const WHOLE = {
     },
   ],
 };
+const deltasOf = (...events: readonly JsonObject[]) => {
+  const numbers = new CallNumbers();
+  return events.flatMap((event) => readDeltas(event, numbers));
+};
 const SAID = { refusal: "no", reasoning: "hm", extra: { annotations: ["x"] } };
 
 describe("an answer in types", () => {
@@ -193,6 +198,73 @@ describe("an answer in types", () => {
     expect(readChoices({ choices: [{ message: { content } }] })[0]?.message?.content).toBe("ab");
   });
 
+  it("P2: parts of a content that are no text are told beside it, and thoughts as thoughts", () => {
+    const content = [
+      { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
+      { type: "text", text: "a" },
+      { type: "image_url", image_url: "https://h/i.png" },
+    ];
+    expect(readChoices({ choices: [{ message: { content } }] })[0]?.message).toMatchObject({
+      content: "a",
+      reasoning: "hm",
+      extra: { content },
+    });
+    const [delta] = deltasOf({ choices: [{ delta: { content: content.slice(0, 2) } }] });
+    expect(delta).toMatchObject({ content: "a", reasoning: "hm" });
+    expect(delta?.extra).toBeUndefined();
+  });
+
+  it("P2: what has no field of its own is told as it came, in a stream too", () => {
+    const logprobs = { content: [{ token: "x", logprob: -0.5 }] };
+    const extra = { extra_content: { google: { thought_signature: "SIG" } } };
+    const call = { id: "t1", type: "function", function: { name: "f", arguments: { a: [1] } }, ...extra };
+    const choice = { logprobs, native_finish_reason: "STOP", content_filter_results: {} };
+    const told = { logprobs, native_finish_reason: "STOP" };
+    const [whole] = readChoices({ choices: [{ message: { tool_calls: [call] }, ...choice }] });
+    const called = { id: "t1", name: "f", arguments: '{"a":[1]}', extra };
+    expect(whole).toMatchObject({ extra: told, message: { toolCalls: [called] } });
+    const answer = { choices: [{ message: { tool_calls: [call] }, ...choice }] };
+    const delta = { choiceExtra: told, toolCalls: [{ index: 0, ...called }] };
+    expect(wholeAsDeltas(answer)).toMatchObject([delta]);
+    expect(deltasOf({ choices: [{ delta: { tool_calls: [call] }, ...choice }] })).toMatchObject([delta]);
+    const beside = {
+      id: "c",
+      object: "x",
+      model: "m",
+      choices: [],
+      usage: null,
+      citations: ["https://h"],
+      tier: "",
+    };
+    expect(readBeside(beside)).toEqual({ citations: ["https://h"] });
+  });
+
+  it("BH-26: what came with a call goes back with it", () => {
+    const extra = { extra_content: { google: { thought_signature: "SIG" } } };
+    const toolCalls = [{ id: "t1", name: "f", arguments: "{}", extra }];
+    expect(body({ model: "g", messages: [{ role: Role.ASSISTANT, toolCalls }] })["messages"]).toEqual([
+      {
+        role: "assistant",
+        tool_calls: [{ id: "t1", type: "function", function: { name: "f", arguments: "{}" }, ...extra }],
+      },
+    ]);
+  });
+
+  it("BH-19: calls are counted where their server gives them no number, or the same to all", () => {
+    const piece = (call: JsonObject): JsonObject => ({
+      choices: [{ index: 0, delta: { tool_calls: [call] } }],
+    });
+    const named = (id: string): JsonObject => ({ id, function: { name: "f", arguments: "" } });
+    const more = { function: { arguments: "{}" } };
+    const numbers = (...calls: readonly JsonObject[]) =>
+      deltasOf(...calls.map(piece)).map(({ toolCalls }) => toolCalls[0]?.index);
+    expect(numbers(named("a"), more, named("b"), more)).toEqual([0, 0, 1, 1]);
+    expect(numbers({ index: 0, ...named("a") }, { index: 0, ...named("b") })).toEqual([0, 1]);
+    expect(numbers({ index: 1, ...named("a") }, { index: 2, ...named("b") }, { index: 1, ...more })).toEqual([
+      0, 1, 0,
+    ]);
+  });
+
   it("a number too large for JSON does not break the answer", () => {
     const answer = JSON.parse('{"choices":[{"message":{"content":"x","odd":1e999}}]}') as JsonObject;
     const [choice] = readChoices(answer);
@@ -205,7 +277,7 @@ describe("an answer in types", () => {
     const opening = {
       choices: [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }],
     };
-    expect([readDeltas(opening), readDeltas({ choices: [] }), readDeltas({})]).toEqual([[], [], []]);
+    expect([opening, { choices: [] }, {}].map((event) => deltasOf(event))).toEqual([[], [], []]);
   });
 
   it.each([{}, { choices: null }, { choices: "x" }])("%j is no chat completion", (answer) => {

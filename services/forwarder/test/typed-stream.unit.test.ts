@@ -90,6 +90,19 @@ describe("a stream in types", () => {
     ]);
   });
 
+  it("P2: what events say beside their choices is told at the end, of each the last", () => {
+    const { sink, provider } = streaming(A);
+    const beside = (fields: object): string =>
+      `data: ${JSON.stringify({ id: "c1", model: "m-1", choices: [], obfuscation: "x", ...fields })}\n\n`;
+    const sources = [{ citations: ["https://h/1"] }, { citations: ["https://h/2"], service_tier: "flex" }];
+    provider
+      .stream()
+      .data(ROLE + token("a") + sources.map(beside).join("") + FINISH + DONE)
+      .end();
+    const extra = { citations: ["https://h/2"], service_tier: "flex" };
+    expect(sink.parts.at(-1)).toMatchObject({ case: "end", value: { extra } });
+  });
+
   it("an event that is an error ends it in the provider's words, once", () => {
     const { sink, provider } = streaming(A);
     provider

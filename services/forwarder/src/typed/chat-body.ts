@@ -46,7 +46,8 @@ function messageOf(message: ChatMessage): JsonObject {
   const { content, toolCalls } = message;
   const role = ROLES[message.role];
   if (role === undefined) throw failure("invalid_request", "a message has no role", { status: 400 });
-  const calls = toolCalls.map(({ id, name, arguments: text }) => ({
+  const calls = toolCalls.map(({ id, name, arguments: text, extra }) => ({
+    ...extra,
     id,
     type: "function",
     function: { name, arguments: text },

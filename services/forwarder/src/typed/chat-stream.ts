@@ -16,8 +16,9 @@ import { SseFramer } from "@switchyard/providers";
 import { toConnectError } from "@switchyard/rpc";
 import type { CallContext, ConnectError, Sink } from "@switchyard/rpc";
 import { concat } from "../bytes.ts";
-import { readDeltas, wholeAsDeltas } from "./chat-answer.ts";
-import { parseObject, textOf, unreadable } from "./json.ts";
+import { CallNumbers } from "./call-numbers.ts";
+import { readBeside, readDeltas, wholeAsDeltas } from "./chat-answer.ts";
+import { filled, parseObject, present, textOf, unreadable } from "./json.ts";
 import { providerError } from "./provider-error.ts";
 import { headerIn, isSuccess, readAttempts, servedFields } from "./served.ts";
 
@@ -36,6 +37,9 @@ export class ChatStream implements Sink<InferResponse> {
   /** What is no stream: an error, or an answer of a server that does not stream. */
   readonly #held: Uint8Array[] = [];
   #heldBytes = 0;
+  readonly #numbers = new CallNumbers();
+  /** What events say beside their choices, of each member the last. */
+  #beside: JsonObject = {};
   #streams = false;
   #head: Head | undefined;
   #trailer: Trailer | undefined;
@@ -111,7 +115,7 @@ export class ChatStream implements Sink<InferResponse> {
     const event = parseObject(data);
     if (event === undefined) return;
     if ((event["error"] ?? null) !== null) throw providerError(this.#head, event);
-    this.#tell(event, readDeltas(event));
+    this.#tell(event, readDeltas(event, this.#numbers));
   }
 
   #readHeld(): void {
@@ -123,6 +127,7 @@ export class ChatStream implements Sink<InferResponse> {
 
   #tell(source: JsonObject, deltas: readonly ChatDelta[]): void {
     this.#start(source);
+    this.#beside = { ...this.#beside, ...readBeside(source) };
     for (const value of deltas) this.#send({ case: "delta", value });
   }
 
@@ -137,7 +142,9 @@ export class ChatStream implements Sink<InferResponse> {
 
   #finish(trailer: Trailer): void {
     const { model } = trailer;
-    this.#send({ case: "end", value: create(StreamEndSchema, { model, ...servedFields(trailer) }) });
+    const beside = present({ extra: filled(this.#beside) });
+    const value = create(StreamEndSchema, { model, ...servedFields(trailer), ...beside });
+    this.#send({ case: "end", value });
     this.#over = true;
     this.#out.end();
     this.#inner.release();

@@ -51,3 +51,12 @@ export function without(object: JsonObject, names: ReadonlySet<string>): JsonObj
 export function unreadable(what: string): ConnectError {
   return failure("upstream_invalid_response", `the answer can't be told in types: ${what}`, { status: 502 });
 }
+
+/** The members that say something; undefined where none does. */
+export function filled(object: JsonObject | undefined): JsonObject | undefined {
+  const said = Object.entries(object ?? {}).filter(([, value]) => {
+    if (typeof value === "object" && value !== null) return Object.keys(value).length > 0;
+    return value !== "" && value !== null;
+  });
+  return said.length === 0 ? undefined : Object.fromEntries(said);
+}

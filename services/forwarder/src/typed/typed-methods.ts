@@ -4,13 +4,13 @@ import { ChatResponseSchema, EmbedResponseSchema } from "@switchyard/proto/infer
 import type { InferenceService } from "@switchyard/proto/inference/v1/inference_service";
 import { failure } from "@switchyard/rpc";
 import type { ServiceImpl } from "@switchyard/rpc";
-import { readChoices } from "./chat-answer.ts";
+import { readBeside, readChoices } from "./chat-answer.ts";
 import { chatBody } from "./chat-body.ts";
 import { ChatStream } from "./chat-stream.ts";
 import { embedBody, readEmbeddings } from "./embed.ts";
 import { innerCall, innerRequest } from "./inner-call.ts";
 import type { Serve } from "./inner-call.ts";
-import { textOf } from "./json.ts";
+import { present, textOf } from "./json.ts";
 import { readAttempts, servedFields } from "./served.ts";
 import { wholeAnswer } from "./whole-answer.ts";
 
@@ -31,6 +31,7 @@ export function createTypedMethods(
         choices: readChoices(answer),
         attempts: readAttempts(head),
         ...servedFields(trailer),
+        ...present({ extra: readBeside(answer) }),
       });
     },
     streamChat(request, sink, call) {
