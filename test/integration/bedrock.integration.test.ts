@@ -3,6 +3,7 @@ import { EOF, FLUSH, HEALTHY, json, raw } from "@switchyard/testkit";
 import type { Answer, Step } from "@switchyard/testkit";
 import { forEachForm } from "../support/gateway-stage.ts";
 import { clientOf, response } from "../support/responses.ts";
+import { frame } from "../support/vendors/converse.ts";
 import { CANARIES } from "../support/gateway-scene.ts";
 import type { Scene, SceneSpec } from "../support/gateway-scene.ts";
 
@@ -114,6 +115,22 @@ forEachForm("bedrock", {}, (stage) => {
     const reply = await alone.ask({ stream: true });
     expect(reply.status).toBe(429);
     expect(reply.error).toMatchObject({ type: "rate_limit_error", message: "slow down" });
+  });
+
+  it.concurrent.for([
+    ["throttlingException", [429]],
+    ["serviceUnavailableException", [503]],
+    ["internalServerException", [500]],
+    ["modelStreamErrorException", [424, 502]],
+    ["validationException", [400]],
+  ] as const)("BH-17: a stream that opens with %s is that status", async ([exception, statuses]) => {
+    await using scene = await stage.scene({ ...ONE, policy: { bench: { failures: 0 } } });
+    scene.A.answer(frames([START, frame(exception, { message: "slow down" }, "exception"), EOF]));
+    for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+      const reply = await scene.ask({ stream: true, max_tokens: 9 }, { path });
+      expect(statuses).toContain(reply.status);
+      expect(reply.error.message).toBe("slow down");
+    }
   });
 
   it.concurrent("P4: a damaged frame before output fails over", async () => {

@@ -143,6 +143,7 @@ forEachForm("reported faults of translated tools", {}, (stage) => {
       role: string;
       content: { type: string; tool_use_id?: string }[];
     }[];
+    expect(turns[2]?.content.map(({ tool_use_id: id }) => id)).toEqual(["call_1", "call_2", undefined]);
     expect(turns.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
     expect(turns[2]?.content.map(({ type }) => type)).toEqual(["tool_result", "tool_result", "text"]);
     expect([bedrock.counts, anth.counts]).toEqual([{ A: 1 }, { A: 1 }]);

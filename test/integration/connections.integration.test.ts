@@ -64,6 +64,10 @@ forEachForm("a provider", {}, (stage) => {
     expect(reply.content).toBe("b");
     expect(reply.attempts[0]).toMatchObject({ error: "unreachable" });
     expect(scene.counts).toEqual({ A: 1, B: 1 });
+    await using alone = await stage.scene({ order: ["A"] });
+    alone.A.answer(resetFirst(OK("a")));
+    expect((await alone.ask()).status).toBe(502);
+    expect(alone.counts).toEqual({ A: 1 });
   });
 
   it.concurrent("BH-40 connections from a caller stay open while it thinks", async () => {

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { failure, json, OK, text, tooMany, withHeaders } from "@switchyard/testkit";
+import { eventually, failure, json, OK, text, tooMany, withHeaders } from "@switchyard/testkit";
+import type { Scene } from "../support/gateway-scene.ts";
 import { forEachForm } from "../support/gateway-stage.ts";
 
 const UNSUPPORTED = {
@@ -55,6 +56,21 @@ forEachForm("a provider's error", {}, (stage) => {
     expect(reply.error.message).toEqual(expect.any(String));
     expect(reply.bytes.length).toBeLessThan(1_500);
     expect(reply.attempts).toMatchObject([{ status: 502, error: "server_error" }]);
+    // The gateway's own 502: the provider's answer could not be used.
+    await using own = await stage.scene({ order: ["A"] });
+    own.A.answer(text(200, "no json", "application/json"));
+    expect((await own.ask()).status).toBe(502);
+    await eventually(() => {
+      const of = ({ gateway, group }: Scene): string =>
+        gateway
+          .logs()
+          .split("\n")
+          .findLast((line) => line.includes(`"${group}"`) && line.includes('"request"')) ?? "";
+      expect(of(scene)).toMatch(/"status":502/);
+      expect(of(scene)).toMatch(/m-A=server_error/);
+      expect(of(own)).toMatch(/"status":502/);
+      expect(of(own)).toMatch(/m-A=invalid_response/);
+    });
   });
 
   const AZURE = { A: { family: "azure_openai", api_version: "2024-10-21" } };

@@ -75,14 +75,16 @@ forEachForm("a strategy", { replicas: 2 }, (stage) => {
     const policy = { strategy: "least_busy", failover: { on: [] }, ...NO_BENCH };
     await using scene = await stage.scene({ pool: ALL, policy });
     const each = [scene.A, scene.B, scene.C];
-    for (const one of each) one.answer(delayed(2_000, OK("late")));
-    await Promise.all(Array.from({ length: 20 }, () => leave(scene)));
-    for (const one of each) one.answer(BROKEN);
-    for (const { status } of await ask(scene, 20)) expect(status).toBe(500);
-    for (const one of each) one.answer(RESET_LATER);
-    for (let count = 0; count < 20; count += 1) expect((await scene.stream()).status).toBe(200);
-    for (const one of each) one.answer(delayed(300, OK("x")));
-    for (const path of Object.keys(BODIES)) {
+    for (const [path, bodyOf] of Object.entries(BODIES)) {
+      for (const one of each) one.answer(delayed(2_000, OK("late")));
+      await Promise.all(Array.from({ length: 20 }, (_, index) => leave(scene, bodyOf(index), path)));
+      for (const one of each) one.answer(BROKEN);
+      for (let count = 0; count < 20; count += 1)
+        expect((await scene.ask(bodyOf(count), { path })).status).toBe(500);
+      for (const one of each) one.answer(RESET_LATER);
+      for (let count = 0; count < 20; count += 1)
+        expect((await scene.stream(bodyOf(count), { path })).status).toBe(200);
+      for (const one of each) one.answer(delayed(300, OK("x")));
       const before = scene.counts;
       await atOnce(scene, 30, path);
       for (const calls of callsSince(scene, before)) {
@@ -185,7 +187,7 @@ function answerOf(tokens: number): Answer {
   });
 }
 
-async function leave(scene: Scene): Promise<void> {
+async function leave(scene: Scene, body: object, path: string): Promise<void> {
   const signal = AbortSignal.timeout(150);
-  await expect(scene.ask({}, { signal })).rejects.toThrow("aborted");
+  await expect(scene.ask(body, { signal, path })).rejects.toThrow("aborted");
 }

@@ -84,15 +84,18 @@ forEachForm("whose fault it is", {}, (stage) => {
     await using scene = await stage.scene(chained({ providers: ALL_ANTHROPIC }));
     const before = scene.gateway.logs().length;
     const refused = Array.from({ length: 50 }, () => scene.ask(BROKEN_CALL));
-    const healthy = performance.now();
-    expect((await fetch(`${scene.gateway.ops[0]}/healthz`)).status).toBe(200);
-    expect(performance.now() - healthy).toBeLessThan(2_000);
-    for (const { status, error } of await Promise.all(refused)) {
+    for (const ops of scene.gateway.ops) {
+      const healthy = performance.now();
+      expect((await fetch(`${ops}/healthz`)).status).toBe(200);
+      expect(performance.now() - healthy).toBeLessThan(500);
+    }
+    for (const { status, error, ms } of await Promise.all(refused)) {
       expect([status, error.type]).toEqual([400, "invalid_request_error"]);
+      expect(ms).toBeLessThan(1_300);
       expect(error.message).toMatch(/tool_calls\.0\b/);
     }
     expect(scene.counts).toEqual({ A: 0, B: 0, C: 0 });
-    expect(scene.gateway.logs().length - before).toBeLessThan(50 * 64 * 1024);
+    expect(scene.gateway.logs().length - before).toBeLessThan(64 * 1024);
   });
 
   it.concurrent("BH-03 P1: the same request passes to an OpenAI-shaped provider byte for byte", async () => {

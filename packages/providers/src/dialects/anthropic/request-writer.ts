@@ -11,6 +11,7 @@ import type {
   Tool,
   Turn,
 } from "../../neutral/request.ts";
+import { writtenTurns } from "../../neutral/written-turns.ts";
 import { plainId } from "../../translate/call-id.ts";
 import { notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
@@ -39,7 +40,7 @@ export function writeMessagesRequest(asked: NeutralRequest, target: Target): Jso
     model: target.model,
     max_tokens: maxTokens,
     system: system.length > 0 ? system.map(writeText) : undefined,
-    messages: writeTurns(request.turns),
+    messages: writtenTurns(request.turns, writeBlock).map(({ role, content }) => ({ role, content })),
     temperature: sampling.temperature,
     top_p: sampling.topP,
     top_k: sampling.topK,
@@ -71,19 +72,6 @@ export function defaultMaxTokens(model: string): number {
 /** Instructions between turns have no place of their own, so they join those before: their weight counts for more than their place. */
 function systemBlocks(turn: Turn): readonly TextBlock[] {
   return turn.role === "system" ? (turn.blocks as readonly TextBlock[]) : [];
-}
-
-/** Turns of one role in a row become one: results of tools must stand in the message after their calls. */
-function writeTurns(turns: readonly Turn[]): Json[] {
-  const messages: { readonly role: string; readonly content: Json[] }[] = [];
-  for (const { role, blocks } of turns) {
-    if (role === "system") continue;
-    const content = blocks.flatMap(writeBlock);
-    const last = messages.at(-1);
-    if (last?.role === role) last.content.push(...content);
-    else if (content.length > 0) messages.push({ role, content });
-  }
-  return messages;
 }
 
 function writeText(block: TextBlock): JsonObject {

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, printJson } from "../../json/lossless.ts";
-import type { Block, NeutralRequest, TextBlock, Tool, Turn } from "../../neutral/request.ts";
+import type { NeutralRequest, TextBlock, Tool, Turn } from "../../neutral/request.ts";
+import { writtenTurns } from "../../neutral/written-turns.ts";
 import { invalidField, notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
 import type { Target } from "../format.ts";
@@ -27,7 +28,8 @@ export function writeConverseRequest(asked: NeutralRequest, target: Target): Jso
   extras.refuseRest("it has no counterpart there");
   const { sampling, fields, maxTokens } = writeModelFields(request, target.model);
   const tools = writeTools(request, maker);
-  const messages = writeTurns(request.turns, new BlockWriter(maker === "claude"));
+  const writer = new BlockWriter(maker === "claude");
+  const messages = writtenTurns(request.turns, (block) => writer.write(block));
   if (lastPoint !== undefined) messages.at(-1)?.content.push(lastPoint);
   const system = writeSystem(request);
   return {
@@ -79,46 +81,6 @@ function writeSystem({ system, turns }: NeutralRequest): JsonObject[] {
     const point = cachePoint(cacheControl);
     return point === undefined ? [{ text }] : [{ text }, point];
   });
-}
-
-interface Message {
-  readonly role: string;
-  readonly content: JsonObject[];
-}
-
-/** BH-21: roles take turns, and results of tools stand first in the turn after their calls, in the calls' order. */
-function writeTurns(turns: readonly Turn[], writer: BlockWriter): Message[] {
-  const merged: { readonly role: string; readonly blocks: Block[] }[] = [];
-  for (const { role, blocks } of turns) {
-    if (role === "system") continue;
-    const last = merged.at(-1);
-    if (last?.role === role) last.blocks.push(...blocks);
-    else merged.push({ role, blocks: [...blocks] });
-  }
-  const messages: Message[] = [];
-  let calls: readonly string[] = [];
-  for (const { role, blocks } of merged) {
-    const ordered = role === "user" ? withResultsFirst(blocks, calls) : blocks;
-    calls = blocks.flatMap((block) => (block.kind === "tool_call" ? [block.id] : []));
-    const content = ordered.flatMap((block) => writer.write(block));
-    const last = messages.at(-1);
-    // A turn of which nothing is left lets those around it meet.
-    if (content.length === 0) continue;
-    if (last?.role === role) last.content.push(...content);
-    else messages.push({ role, content });
-  }
-  return messages;
-}
-
-function withResultsFirst(blocks: readonly Block[], calls: readonly string[]): Block[] {
-  const results = blocks.filter((block) => block.kind === "tool_result");
-  if (results.length === 0) return [...blocks];
-  const place = (id: string): number => {
-    const at = calls.indexOf(id);
-    return at < 0 ? calls.length : at;
-  };
-  const rest = blocks.filter((block) => block.kind !== "tool_result");
-  return [...results.toSorted((a, b) => place(a.id) - place(b.id)), ...rest];
 }
 
 interface Tools {
