@@ -18,6 +18,8 @@ import {
 import {
   ATTEMPTS,
   BENCH,
+  CLAUDE_CODE,
+  CODEX,
   CURL,
   DECIDE,
   DIAGRAM,
@@ -103,6 +105,22 @@ describe("README: the quickstart", () => {
     expect(stdout).toMatch(/^Hello from /);
   }, 300_000);
 
+  it("answers at the addresses, keys and models that Claude Code and Codex are given", async () => {
+    const { stdout } = await runBlock(`${here(CLAUDE_CODE)}env`, files.folder);
+    const env = new Map(stdout.split("\n").map((line) => line.split("=", 2) as [string, string]));
+    const key = env.get("ANTHROPIC_AUTH_TOKEN") ?? "";
+    for (const model of ["ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_HAIKU_MODEL"].map((name) => env.get(name))) {
+      const body = { model, max_tokens: 9, messages: [{ role: "user", content: "Hello" }] };
+      const answer = await post(`${env.get("ANTHROPIC_BASE_URL")}/v1/messages`, key, body);
+      expect(await answer.json()).toMatchObject({ type: "message" });
+    }
+
+    const [, model] = /^model = "(.*)"$/m.exec(CODEX) ?? [];
+    const [, url] = /^base_url = "(.*)"$/m.exec(here(CODEX)) ?? [];
+    const answer = await post(`${url}/responses`, key, { model, input: "Hello" });
+    expect(await answer.json()).toMatchObject({ object: "response", status: "completed" });
+  });
+
   it("answers the RPC example with what to attempt, within which times, and why; then with what is next", async () => {
     const { stdout } = await runBlock(here(DECIDE), files.folder);
     const decision = JSON.parse(stdout) as { continuation: string; attempt: { next: string } };
@@ -152,6 +170,14 @@ describe("README: the quickstart", () => {
     for (const text of ["sk-", PROMPT, "Hello from"]) expect(node.stderr).not.toContain(text);
   });
 });
+
+function post(url: string, key: string, body: object): Promise<Response> {
+  return fetch(url, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
 
 describe("README: the rest", () => {
   it("draws the services that there are", () => {

@@ -45,7 +45,7 @@ export function answerBrokenRequest(
   const requestId = randomUUID();
   metrics.refusal(cause.code).inc();
   logger.info("request refused", {
-    request_id: requestId,
+    request: requestId,
     status: cause.status,
     code: cause.code,
     parser: error.code,

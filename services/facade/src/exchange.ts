@@ -103,7 +103,7 @@ export class Exchange implements Rostered, ExchangeEvents {
     this.#host.metrics.refusal(cause.code).inc();
     const { method, requestId } = this.#target;
     this.#host.logger.info("request refused", {
-      request_id: requestId,
+      request: requestId,
       method,
       status: cause.status,
       code: cause.code,
@@ -153,7 +153,7 @@ export class Exchange implements Rostered, ExchangeEvents {
     if (this.#wire !== undefined && !this.#source.complete && !this.answer.over) {
       this.refuse(STALLED_BODY, true);
     } else if (this.#source.socket.writableLength > 0) {
-      this.#host.logger.info("caller takes no bytes: dropped", { request_id: this.#target.requestId });
+      this.#host.logger.info("caller takes no bytes: dropped", { request: this.#target.requestId });
       this.#source.socket.destroy();
     }
   }
@@ -200,7 +200,7 @@ export class Exchange implements Rostered, ExchangeEvents {
     try {
       this.#host.inference.infer(request, this.answer, call);
     } catch (error) {
-      const fields = { request_id: requestId, error: error instanceof Error ? error.name : typeof error };
+      const fields = { request: requestId, error: error instanceof Error ? error.name : typeof error };
       this.#host.logger.error("inference threw", fields);
       this.answer.fail(toConnectError(error));
     }
