@@ -89,7 +89,7 @@ describe("pages", () => {
 
   it.each(pages)("%s names source files and pages that are there", (page) => {
     const text = readFileSync(join(ROOT, page), "utf8");
-    const named = [...text.matchAll(/`([\w./-]+\.(?:ts|mjs|md))`/g)].map(([, name = ""]) => name);
+    const named = [...text.matchAll(/`([\w./-]+\.(?:ts|md))`/g)].map(([, name = ""]) => name);
     expect(named.filter((name) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([]);
     const linked = [...text.matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)].map(([, link = ""]) => link);
     const gone = linked.filter((link) => globSync(join(ROOT, page, "..", link)).length === 0);
