@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
+import { connect, type Socket } from "node:net";
 import { FAREWELL } from "@switchyard/http1";
 import { comesTrue } from "@switchyard/testkit";
 import { afterEach, describe, expect, test } from "vitest";
@@ -8,8 +9,8 @@ import { cleanUp, cleanups, decideBytes, envelope, inferBytes, open, start } fro
 
 afterEach(cleanUp);
 
-function openStream(server: RpcServer, type: string): ClientHttp2Stream {
-  const session = connectHttp2(server.url);
+function openStream(server: RpcServer, type: string, over?: Socket): ClientHttp2Stream {
+  const session = connectHttp2(server.url, over === undefined ? {} : { createConnection: () => over });
   cleanups.push(() => session.destroy());
   session.on("error", () => {});
   const stream = session.request({
@@ -62,6 +63,29 @@ describe("patience", () => {
       expect(waiting.closed).toBe(false);
     },
   );
+
+  test.each([
+    ["closes", (socket: Socket) => socket.destroy()],
+    ["half-closes", (socket: Socket) => socket.end()],
+    ["resets", (socket: Socket) => socket.resetAndDestroy()],
+  ])("a caller that %s an HTTP/2 connection has left", async (_, leave) => {
+    const server = await start();
+    const socket = connect(server.port, "127.0.0.1");
+    cleanups.push(() => socket.destroy());
+    socket.on("error", () => {});
+    const stream = openStream(server, "application/grpc+proto", socket);
+    stream.end(envelope("/hang"));
+    await once(stream, "response");
+    leave(socket);
+    await server.seen.cancelled;
+  });
+
+  test("an HTTP/2 connection carries a bounded number of calls", async () => {
+    const server = await start();
+    const stream = openStream(server, "application/grpc+proto");
+    await once(stream.session as ClientHttp2Session, "remoteSettings");
+    expect(stream.session?.remoteSettings.maxConcurrentStreams).toBe(1024);
+  });
 
   test("an upload to node's HTTP/1.1 that stops ends its connection", async () => {
     const server = await start({ patience: { stallMs: 200 } });

@@ -53,6 +53,10 @@ export interface RpcServer {
 }
 
 const sweepMs = 1000;
+/** Calls at once on one HTTP/2 connection; clients hold the next ones back. */
+const maxConcurrentStreams = 1024;
+/** Finds peers that vanished without a word: a session may lie idle for as long as it likes. */
+const keepAliveMs = 60_000;
 // Clients learn by the farewells that this server leaves; until they have, they find it open.
 const lingerMs = 50;
 
@@ -92,7 +96,7 @@ class Listener implements RpcServer {
     this.#http1 = createServer(handler);
     const patience = { ...PATIENCE, ...options.patience };
     this.#stock = new NodeConnections(this.#http1, patience);
-    this.#http2 = createHttp2Server(handler);
+    this.#http2 = createHttp2Server({ settings: { maxConcurrentStreams } }, handler);
     this.#http2.on("stream", (stream) => boundStalls(stream, patience.stallMs));
     this.#http2.on("session", (session) => {
       this.#sessions.add(session);
@@ -112,8 +116,12 @@ class Listener implements RpcServer {
         // Paused, so that nothing is lost between two readers.
         socket.pause();
         socket.unshift(seen);
-        if (seen.toString("latin1", 0, preface.length) === preface)
+        if (seen.toString("latin1", 0, preface.length) === preface) {
+          // The listener is HTTP/1.1's, which keeps its own half of a connection; a session never hears that the other has ended.
+          socket.allowHalfOpen = false;
+          socket.setKeepAlive(true, keepAliveMs);
           return void this.#http2.emit("connection", socket);
+        }
         this.#stock.add(socket);
         for (const listener of toHttp1) listener.call(this.#http1, socket);
         socket.resume();
