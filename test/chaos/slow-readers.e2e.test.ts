@@ -88,66 +88,73 @@ describe.for(forms)("BH-42 · invariant 6: slow readers, $form", ({ form, nodes 
 
   beforeEach(() => a.clearCalls());
 
-  it("are not buffered for, harm nobody, and get every byte in order when they read on", async () => {
-    a.answer((call) =>
-      (call.json() as { stream?: boolean }).stream === true ? floodOf(SCALE.floodMib) : OK("a"),
-    );
-    const before = await rssOf(cluster);
+  it.for([
+    ["chat", SCALE.readOn],
+    // Each chunk of the provider's is taken apart, counted and told anew.
+    ["messages", 1],
+  ] as const)(
+    "of %s are not buffered for, harm nobody, and get all in order when they read on",
+    async ([dialect, readOn]) => {
+      a.answer((call) =>
+        (call.json() as { stream?: boolean }).stream === true ? floodOf(SCALE.floodMib) : OK("a"),
+      );
+      const before = await rssOf(cluster);
 
-    const readers = await Promise.all(Array.from({ length: READERS }, () => slowReader(face)));
-    for (const { client } of readers) expect(await client.head()).toMatchObject({ status: 200 });
-    const accepted = await levelledOff(a);
-    await using traffic = new Traffic([face], 50);
-    await delay(SCALE.stalledMs);
-    await traffic.stop();
-    const later = streams(a).map(({ bytesAccepted }, index) => bytesAccepted - (accepted[index] ?? 0));
-    const now = await rssOf(cluster);
-    const received = sum(readers.map(({ client }) => client.received));
-    const inKernel = await queuedBytes([a.port, ...cluster.members.flatMap(({ ports }) => ports)]);
-    const held = (sum(accepted) - received - inKernel) / READERS / MIB;
-    const p99 = percentile(
-      traffic.answers.map(({ ms }) => ms),
-      0.99,
-    );
-    console.log(
-      `measured: ${READERS} slow readers, ${form}: RSS ${added(now, before)} MiB, ` +
-        `accepted of A per stream at most ${(Math.max(...accepted) / MIB).toFixed(2)} MiB, held by the gateway ` +
-        `${held.toFixed(2)} MiB per stream (kernel ${(inKernel / READERS / MIB).toFixed(2)}), other clients' p99 ${p99.toFixed(0)} ms`,
-    );
-    expect(sum(now) - sum(before)).toBeLessThan(GROWTH_MIB);
-    expect(held).toBeLessThan(HELD_MIB);
-    // The kernel may still grow a buffer.
-    expect(Math.max(...later)).toBeLessThan(HELD_MIB * MIB);
-    // Had A got rid of all of it, nothing below would show anything.
-    expect(streams(a).every(({ answeredAt }) => answeredAt === undefined)).toBe(true);
-    expect(traffic.failed).toEqual([]);
-    expect(p99).toBeLessThan(500);
+      const readers = await Promise.all(Array.from({ length: READERS }, () => slowReader(face, dialect)));
+      for (const { client } of readers) expect(await client.head()).toMatchObject({ status: 200 });
+      const accepted = await levelledOff(a);
+      await using traffic = new Traffic([face], 50);
+      await delay(SCALE.stalledMs);
+      await traffic.stop();
+      const later = streams(a).map(({ bytesAccepted }, index) => bytesAccepted - (accepted[index] ?? 0));
+      const now = await rssOf(cluster);
+      const received = sum(readers.map(({ client }) => client.received));
+      const inKernel = await queuedBytes([a.port, ...cluster.members.flatMap(({ ports }) => ports)]);
+      const held = (sum(accepted) - received - inKernel) / READERS / MIB;
+      const p99 = percentile(
+        traffic.answers.map(({ ms }) => ms),
+        0.99,
+      );
+      console.log(
+        `measured: ${READERS} slow readers of ${dialect}, ${form}: RSS ${added(now, before)} MiB, ` +
+          `accepted of A per stream at most ${(Math.max(...accepted) / MIB).toFixed(2)} MiB, held by the gateway ` +
+          `${held.toFixed(2)} MiB per stream (kernel ${(inKernel / READERS / MIB).toFixed(2)}), other clients' p99 ${p99.toFixed(0)} ms`,
+      );
+      expect(sum(now) - sum(before)).toBeLessThan(GROWTH_MIB);
+      expect(held).toBeLessThan(HELD_MIB);
+      // The kernel may still grow a buffer.
+      expect(Math.max(...later)).toBeLessThan(HELD_MIB * MIB);
+      // Had A got rid of all of it, nothing below would show anything.
+      expect(streams(a).every(({ answeredAt }) => answeredAt === undefined)).toBe(true);
+      expect(traffic.failed).toEqual([]);
+      expect(p99).toBeLessThan(500);
 
-    const [closed, ...others] = readers as [SlowReader, ...SlowReader[]];
-    await closed.client.close();
-    await eventually(
-      () => expect(streams(a).filter(({ closedAt }) => closedAt !== undefined)).toHaveLength(1),
-      {
-        within: 1_000,
-        every: 5,
-      },
-    );
-    const wanted = hashOfFlood(SCALE.floodMib);
-    await Promise.all(
-      others.slice(0, SCALE.readOn).map(async (reader) => {
-        const { client } = reader;
-        client.resume();
-        expect(await client.response(READ_WITHIN_MS)).toMatchObject({ status: 200, complete: true });
-        expect(reader.hash()).toBe(wanted);
-      }),
-    );
-    await Promise.all(others.map(({ client }) => client.close()));
-    await eventually(
-      () => expect(streams(a).filter(({ closedAt }) => closedAt === undefined)).toHaveLength(SCALE.readOn),
-      { within: 1_000 },
-    );
-    for (let asked = 0; asked < 10; asked += 1) expect((await chat(face)).status).toBe(200);
-  });
+      const [closed, ...others] = readers as [SlowReader, ...SlowReader[]];
+      await closed.client.close();
+      await eventually(
+        () => expect(streams(a).filter(({ closedAt }) => closedAt !== undefined)).toHaveLength(1),
+        {
+          within: 1_000,
+          every: 5,
+        },
+      );
+      const wanted = hashOfFlood(SCALE.floodMib, dialect);
+      await Promise.all(
+        others.slice(0, readOn).map(async (reader) => {
+          const { client } = reader;
+          client.resume();
+          expect(await client.response(READ_WITHIN_MS)).toMatchObject({ status: 200, complete: true });
+          expect(reader.hash()).toBe(wanted);
+        }),
+      );
+      await Promise.all(others.map(({ client }) => client.close()));
+      await eventually(
+        () => expect(streams(a).filter(({ closedAt }) => closedAt === undefined)).toHaveLength(readOn),
+        { within: 1_000 },
+      );
+      for (let asked = 0; asked < 10; asked += 1) expect((await chat(face)).status).toBe(200);
+    },
+  );
 
   it.for([
     ["at once", []],

@@ -10,34 +10,56 @@ const KEPT_CHARACTERS = 1_000;
 
 const event = (content: string): string => CH({ content }, null);
 
+const END = CH({}, "stop") + DONE;
+
+/** A caller's dialect: the path, and what of the answer is hashed. */
+export type Dialect = "chat" | "messages";
+
 /** A stream of that many MiB of text, written as fast as it is taken. */
 export function floodOf(mib: number): Answer {
-  return sse([flood(mib * EVENTS_PER_MIB, event), DONE]);
+  return sse([flood(mib * EVENTS_PER_MIB, event), END]);
 }
 
-/** SHA-256 of its bytes. */
-export function hashOfFlood(mib: number): string {
+/** SHA-256 of its bytes, which pass to a caller of chat, or of its text alone, which one of messages gets in other words. */
+export function hashOfFlood(mib: number, dialect: Dialect): string {
   const hash = createHash("sha256");
-  for (let n = 0; n < mib * EVENTS_PER_MIB; n += 1) hash.update(event(floodText(n)));
-  return hash.update(DONE).digest("hex");
+  for (let n = 0; n < mib * EVENTS_PER_MIB; n += 1) {
+    hash.update(dialect === "chat" ? event(floodText(n)) : floodText(n));
+  }
+  return (dialect === "chat" ? hash.update(END) : hash).digest("hex");
+}
+
+/** The text of Anthropic's events as it comes, in whatever pieces. */
+function textsOf(onText: (text: string) => void): (chunk: Buffer) => void {
+  let line = "";
+  return (chunk) => {
+    const lines = (line + chunk.toString("latin1")).split("\n");
+    line = lines.pop() ?? "";
+    for (const one of lines) {
+      const text = /"text_delta","text":"([^"]*)"/.exec(one)?.[1];
+      if (text !== undefined) onText(text);
+    }
+  };
 }
 
 /** A caller that reads the head of a stream and then nothing, until `resume`. */
 export interface SlowReader {
   readonly client: RawHttpClient;
-  /** SHA-256 of the body read so far. */
+  /** SHA-256 of the body read so far; of its text alone where the dialect is `messages`. */
   hash(): string;
   /** The last of it. */
   text(): string;
 }
 
-export async function slowReader(face: string): Promise<SlowReader> {
+export async function slowReader(face: string, dialect: Dialect = "chat"): Promise<SlowReader> {
   const hash = createHash("sha256");
+  const onTexts = textsOf((text) => hash.update(text));
   let last = "";
-  const body = JSON.stringify({ model: "g", stream: true, messages: [{ role: "user", content: "hi" }] });
+  const messages = [{ role: "user", content: "hi" }];
+  const body = JSON.stringify({ model: "g", stream: true, max_tokens: 9, messages });
   const request = rawRequest(
     "POST",
-    "/v1/chat/completions",
+    dialect === "chat" ? "/v1/chat/completions" : "/v1/messages",
     [
       ["Authorization", `Bearer ${CALLER_KEY}`],
       ["Content-Type", "application/json"],
@@ -49,7 +71,8 @@ export async function slowReader(face: string): Promise<SlowReader> {
     pauseAfterHead: true,
     keepBody: false,
     onBody: (chunk) => {
-      hash.update(chunk);
+      if (dialect === "chat") hash.update(chunk);
+      else onTexts(chunk);
       last = (last + chunk.toString("latin1")).slice(-KEPT_CHARACTERS);
     },
   });

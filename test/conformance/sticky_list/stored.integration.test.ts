@@ -59,6 +59,9 @@ forEachForm("sticky_list: stored responses", {}, (stage) => {
       expect([next.status, next.text.includes(`from ${keeper}`)]).toEqual([200, true]);
       expect((await scene.get(`/v1/responses/${id}`)).status).toBe(200);
       expect((await scene.get(`/v1/responses/${id}/input_items`)).status).toBe(200);
+      const headers = { authorization: `Bearer ${scene.key}` };
+      const deleted = await fetch(`${scene.http}/v1/responses/${id}`, { method: "DELETE", headers });
+      expect(deleted.status).toBe(200);
       const items = await create(scene, {
         input: [
           { type: "item_reference", id },
@@ -67,7 +70,7 @@ forEachForm("sticky_list: stored responses", {}, (stage) => {
         previous_response_id: id,
       });
       expect(items.status).toBe(200);
-      expect(scene[keeper].calls.length - before).toBe(4);
+      expect(scene[keeper].calls.length - before).toBe(5);
     }
   });
 
@@ -154,6 +157,20 @@ forEachForm("sticky_list: stored responses", {}, (stage) => {
     for (let turn = 0; turn < 4; turn += 1) expect((await create(scene, UNKNOWN)).status).toBe(200);
     const models = new Set(scene.A.calls.map((call) => (call.json() as { model: string }).model));
     expect([...models].toSorted()).toEqual(["gpt-5", "gpt-5-mini"]);
+  });
+
+  it.concurrent("P8, F4 'with one provider name, each continuation is keyed on its new turn, so it can run on a different model'", async () => {
+    await using scene = await stage.scene({ ...ONE_NAME, policy: { affinity: { by: "conversation" } } });
+    keeping(scene, ["A"]);
+    const servedBy = async (turn: string): Promise<string> => {
+      expect((await create(scene, { ...UNKNOWN, input: turn })).status).toBe(200);
+      return (scene.A.calls.at(-1)?.json() as { model: string }).model;
+    };
+    const turns = Array.from({ length: 12 }, (_, place) => `turn ${place}`);
+    const models: string[] = [];
+    for (const turn of turns) models.push(await servedBy(turn));
+    expect(new Set(models).size).toBe(2);
+    for (const [place, turn] of turns.entries()) expect(await servedBy(turn)).toBe(models[place]);
   });
 
   it.concurrent("E11 'stored-response requests get no retry model'", async () => {
