@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 
@@ -11,7 +12,10 @@ export type Comments = ReadonlyMap<string, string>;
 /** The comments of `switchyard.config.v1`, which descriptors in the code do not have. */
 export function readComments(root: string): Comments {
   const args = ["build", "--path", "proto/switchyard/config/v1", "-o", "-#format=binpb"];
-  const set = fromBinary(FileDescriptorSetSchema, execFileSync("buf", args, { cwd: root }));
+  const set = fromBinary(
+    FileDescriptorSetSchema,
+    execFileSync(join(root, "node_modules/.bin/buf"), args, { cwd: root }),
+  );
   const comments = new Map<string, string>();
   for (const file of set.file.filter((each) => each.package === "switchyard.config.v1")) {
     const at = new Map(

@@ -40,7 +40,8 @@ function nameOf(field: DescField, link: Link): string {
   }
 }
 
-function isRequired(field: DescField): boolean {
+/** Whether a field must be given by itself: one of a `oneof` that must is not. */
+export function isRequired(field: DescField): boolean {
   const rules = getOption(field, fieldRules);
   if (field.oneof !== undefined && getOption(field.oneof, oneofRules).required) return false;
   const { case: kind, value } = rules.type;
