@@ -242,6 +242,16 @@ forEachForm("messages", {}, (stage) => {
     expect([scene.counts, chat.counts]).toEqual([{ A: 0 }, { A: 0 }]);
   });
 
+  it.concurrent("P2: who asked for a stream gets one of a provider that does not stream", async () => {
+    await using scene = await stage.scene({ order: ["A"] });
+    scene.A.answer(OK("whole"));
+    const got = await ask(scene, PATH, { stream: true });
+    expect(got).toMatchObject({ status: 200, type: "text/event-stream; charset=utf-8" });
+    expect(got.text).toContain('{"type":"text_delta","text":"whole"}');
+    expect(got.text.endsWith(STOP)).toBe(true);
+    expect(await scene.inFlight()).toBe(0);
+  });
+
   it.concurrent("R5: a policy without translation does not send messages to a chat provider", async () => {
     await using scene = await stage.scene({ order: ["A"], policy: { translate: false } });
     const got = await ask(scene, PATH, {});

@@ -38,6 +38,8 @@ export type ReadAnswer =
       readonly model: string | undefined;
       /** Ids under which the provider keeps the answer (P8); absent where it keeps none. */
       readonly keeps?: readonly string[];
+      /** The caller asked for a stream that the provider did not make: a translated `body` is one all the same, told at once. */
+      readonly streamed?: boolean;
     }
   /** A 200 that holds an error; the body is to be recognised as one. */
   | { readonly kind: "error" }

@@ -46,8 +46,23 @@ export function planTranslation(
     translated: true,
     streamType: provider.streamType,
     openStream: () => new TranslatedStreamReader(provider, caller.openStream(context), context, input.origin),
-    readAnswer: (answer) => readTranslated(answer, provider, caller, context, input.origin),
+    readAnswer: (answer) => {
+      const read = readTranslated(answer, provider, caller, context, input.origin);
+      if (read.reading.kind !== "usable" || !facts.stream) return read.reading;
+      return { ...read.reading, body: streamOf(read.events, caller, context), streamed: true };
+    },
   };
+}
+
+/** For servers that don't stream what was to be streamed. */
+function streamOf(
+  events: readonly AnswerEvent[],
+  caller: CallerFormat,
+  context: AnswerContext,
+): Uint8Array<ArrayBuffer> {
+  const encoder = caller.openStream(context);
+  const told = events.filter(({ type }) => type !== "end").map((event) => encoder.encode(event));
+  return encodeUtf8(told.join("") + encoder.encode({ type: "end" }));
 }
 
 function readTranslated(
@@ -56,16 +71,17 @@ function readTranslated(
   caller: CallerFormat,
   context: AnswerContext,
   origin: Origin | undefined,
-): ReadAnswer {
+): { readonly reading: ReadAnswer; readonly events: readonly AnswerEvent[] } {
   const reading = provider.readAnswer(answer);
-  if (reading.kind !== "usable") return reading;
   const events: AnswerEvent[] = [];
+  if (reading.kind !== "usable") return { reading, events };
   try {
     const emit = markSignatures((event) => events.push(event), origin);
     provider.decodeAnswer(parseJson(answer) as Json, emit, context);
-    return { ...reading, body: encodeUtf8(printJson(caller.encodeAnswer(events, context))) };
+    const body = encodeUtf8(printJson(caller.encodeAnswer(events, context)));
+    return { reading: { ...reading, body }, events };
   } catch (error) {
-    if (error instanceof AnswerFault) return { kind: "invalid", reason: error.message };
+    if (error instanceof AnswerFault) return { reading: { kind: "invalid", reason: error.message }, events };
     throw error;
   }
 }

@@ -339,7 +339,10 @@ describe("field 5.6: functions in namespaces, as Codex has them", () => {
     const answer = {
       choices: [{ index: 0, message: { role: "assistant", tool_calls: calls }, finish_reason: "tool_calls" }],
     };
-    const items = answered(plan, answer)["output"] as Record<string, unknown>[];
+    const items = answered(planOf("responses", "openai_compatible", body), answer)["output"] as Record<
+      string,
+      unknown
+    >[];
     expect(
       items.map(({ name, namespace: of }) => ({ name, ...(of === undefined ? {} : { namespace: of }) })),
     ).toEqual(names);

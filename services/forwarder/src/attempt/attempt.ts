@@ -24,7 +24,12 @@ export interface AttemptListener {
   /** An answer has begun that has no first token to be waited for. */
   onAnswers(): void;
   /** The answer commits: nothing is sent twice from here on (invariant 5). `keeps`: ids under which its provider keeps it (P8). */
-  onServe(head: ExchangeHead, facts: ServedFacts | undefined, keeps: readonly string[] | undefined): void;
+  onServe(
+    head: ExchangeHead,
+    facts: ServedFacts | undefined,
+    keeps: readonly string[] | undefined,
+    streams: boolean,
+  ): void;
   /** False asks to wait for {@link Attempt.resume}. */
   onBytes(bytes: Uint8Array): boolean;
   onServed(facts: ServedFacts): void;
@@ -194,7 +199,7 @@ export class Attempt implements ExchangeHandler, BodyHost {
     if (this.#serving || this.#over) return;
     this.#serving = true;
     if (this.#streams) this.#firstAt = this.answered.now();
-    this.#listener.onServe(this.head, facts, keeps);
+    this.#listener.onServe(this.head, facts, keeps, this.#streams);
     if (held.size > 0) this.forward(held.take());
   }
 

@@ -42,7 +42,7 @@ export interface BodyHost {
    * event that comes next, where they have one.
    */
   fail(failure: AttemptFailure, event?: Uint8Array, sequence?: number): void;
-  /** The body turned out to be a stream, with another head. */
+  /** The body turned out to be a stream, or goes on as one, with another head. */
   become(body: Body, head: ExchangeHead): void;
 }
 

@@ -9,7 +9,7 @@ import { StreamBody } from "./stream-body.ts";
 /** P1: held whole up to this, so that a bad one can still fail over. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** The body of a success that does not stream. */
+/** The body of a success that does not stream; told as a stream where one was asked for. */
 export class WholeBody implements Body {
   readonly #host: BodyHost;
   readonly #answer: ReadAnswerPlan;
@@ -50,6 +50,7 @@ export class WholeBody implements Body {
       host.fail(unusable(host.head, `the provider's answer can't be used: ${answer.reason}`));
     } else {
       this.#held.add(answer.body);
+      if (answer.streamed === true) host.become(this, asEventStream(host.head));
       host.serve(this.#held, answer, answer.keeps);
       host.done(answer);
     }

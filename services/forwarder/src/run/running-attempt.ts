@@ -218,12 +218,17 @@ export class RunningAttempt implements AttemptListener {
     clearTimeout(this.#slow);
   }
 
-  onServe(head: ExchangeHead, facts: ServedFacts | undefined, keeps: readonly string[] | undefined): void {
+  onServe(
+    head: ExchangeHead,
+    facts: ServedFacts | undefined,
+    keeps: readonly string[] | undefined,
+    streams: boolean,
+  ): void {
     this.onAnswers();
     this.#status = head.status;
     this.#remember(keeps);
     this.#traced?.serves();
-    const told = facts === undefined ? "stream" : "whole";
+    const told = streams ? "stream" : "whole";
     const headers = servedHeaders(head.headers, this.#translated ? told : undefined);
     this.#listener.onServe(this, { status: head.status, headers, facts });
   }
