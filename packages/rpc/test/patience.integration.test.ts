@@ -78,6 +78,7 @@ describe("patience", () => {
     await once(stream, "response");
     leave(socket);
     await server.seen.cancelled;
+    expect(server.seen.calls).toBe(1);
   });
 
   test("an HTTP/2 connection carries a bounded number of calls", async () => {
