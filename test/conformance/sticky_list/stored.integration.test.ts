@@ -164,7 +164,7 @@ forEachForm("sticky_list: stored responses", {}, (stage) => {
     keeping(scene, ["A"]);
     const servedBy = async (turn: string): Promise<string> => {
       expect((await create(scene, { ...UNKNOWN, input: turn })).status).toBe(200);
-      return (scene.A.calls.at(-1)?.json() as { model: string }).model;
+      return scene.A.calls.map((call) => (call.json() as { model: string }).model).at(-1) ?? "";
     };
     const turns = Array.from({ length: 12 }, (_, place) => `turn ${place}`);
     const models: string[] = [];
