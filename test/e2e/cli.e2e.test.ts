@@ -135,7 +135,7 @@ describe("switchyard validate", () => {
     const path = configFile("http://127.0.0.1:1");
     const good = await switchyard("validate", path);
     expect((await good.exited).code).toBe(0);
-    expect(good.stdout).toBe(`${path} is valid\n`);
+    expect(good.stdout).toBe(`${path} is valid: 1 provider, 1 group, 1 key\n`);
 
     writeFileSync(
       path,

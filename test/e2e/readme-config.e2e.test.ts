@@ -65,7 +65,7 @@ describe("README: the config", () => {
   it("is valid as it stands", async () => {
     files.write("switchyard.yaml", CONFIG);
     expect(await runBlock(validate, files.folder)).toEqual({
-      stdout: "switchyard.yaml is valid\n",
+      stdout: "switchyard.yaml is valid: 2 providers, 2 groups, 1 key\n",
       stderr: "",
     });
   });

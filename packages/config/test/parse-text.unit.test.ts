@@ -43,6 +43,12 @@ describe("JSON text", () => {
     expect(parseText('{\n  "a": 1,\n  "b": ]\n}').faults[0]?.path).toMatch(/^3:/);
   });
 
+  it("as YAML has one fault for a line, in order", () => {
+    const text = "groups:\n  - deployments:\n      - { a: 1 }\n - name: embed\n   type: embedding\n";
+    const lines = parseText(text).faults.map(({ path }) => Number(path.split(":", 1)[0]));
+    expect(lines).toEqual([4, 5]);
+  });
+
   it("with escapes and colons in its texts has no more names than it has", () => {
     const value = { 'a":': 'x\\":{', "\\": ["::", { "": "\u2028:" }] };
     expect(parseJson(JSON.stringify(value))).toEqual({ data: value });

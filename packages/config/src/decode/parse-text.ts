@@ -48,10 +48,19 @@ export function parseYaml(text: string): { data: unknown; faults: Fault[] } {
     logLevel: "error",
     lineCounter: lines,
   });
-  const problems = [...document.errors, ...document.warnings].map((error) => syntaxFault(error, lines));
+  const problems = syntaxFaults([...document.errors, ...document.warnings], lines);
   if (document.errors.length > 0) return { data: undefined, faults: problems };
   const duplicates = duplicateKeys(document);
   return { data: document.toJS({ maxAliasCount: MAX_ALIAS_COUNT }), faults: [...problems, ...duplicates] };
+}
+
+/** In the order of the text, without what only follows from an error before it in its line. */
+function syntaxFaults(errors: readonly YAMLError[], lines: LineCounter): Fault[] {
+  const faults = errors
+    .toSorted((one, other) => one.pos[0] - other.pos[0])
+    .map((error) => syntaxFault(error, lines));
+  const byLine = Map.groupBy(faults, ({ path }) => path.split(":", 1)[0]);
+  return [...byLine.values()].flatMap((each) => each.slice(0, 1));
 }
 
 /** The parser's message up to its first colon or quotation: what follows repeats the text, which may be a secret. */

@@ -7,6 +7,16 @@ export async function validate(path: string): Promise<number> {
   for (const warning of warnings) process.stderr.write(`warning: ${formatFault(warning)}\n`);
   for (const fault of faults) process.stdout.write(`${formatFault(fault)}\n`);
   if (config === undefined) return EXIT.failed;
-  process.stdout.write(`${path} is valid\n`);
+  const parts = [
+    counted(config.providers.length, "provider"),
+    counted(config.groups.length, "group"),
+    counted(config.keys.length, "key"),
+  ];
+  process.stdout.write(`${path} is valid: ${parts.join(", ")}\n`);
   return EXIT.ok;
+}
+
+/** An empty or misspelt file is seen by what it counts. */
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
