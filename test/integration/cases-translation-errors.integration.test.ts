@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { failure } from "@switchyard/testkit";
+import { eventually, failure } from "@switchyard/testkit";
 import { forEachForm } from "../support/gateway-stage.ts";
 import type { Scene } from "../support/gateway-scene.ts";
 import { FAMILIES } from "../support/translation-cases.ts";
@@ -71,6 +71,32 @@ forEachForm("reported faults of translated errors", {}, (stage) => {
           expect(body).not.toHaveProperty("type");
           expect(Object.keys(body.error)).toEqual(expect.arrayContaining(["type", "code", "param"]));
         }
+      }
+    },
+  );
+
+  it.concurrent.for([MESSAGES, "/v1/chat/completions", "/v1/responses"])(
+    "BH-34, S5: the gateway's own limit has the envelope of %s, and says when to come back",
+    async (path) => {
+      await using scene = await stage.scene({
+        ...FAMILIES.oai,
+        policy: { bench: { failures: 0 } },
+        deployments: { A: { limits: { rpm: 1 } } },
+      });
+      for (const stream of [false, true]) {
+        // A call counts a moment after its decision, and until the minute ends.
+        const refused = await eventually(async () => {
+          const got = await scene.send({ stream, ...fieldsFor(path) }, { path });
+          if (got.status !== 429) await got.text();
+          expect(got.status).toBe(429);
+          return got;
+        });
+        expect(refused.headers.get("content-type")).toBe("application/json");
+        expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+        expect(await refused.json()).toMatchObject({
+          ...(path === MESSAGES ? { type: "error" } : {}),
+          error: { type: "rate_limit_error", message: expect.any(String) as string },
+        });
       }
     },
   );

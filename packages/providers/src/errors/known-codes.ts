@@ -110,6 +110,8 @@ export const tellingCodes: readonly ErrorRule[] = [
 
 /** Codes that only name a kind of error; what the message says in so many words comes before them. */
 export const broadCodes: readonly ErrorRule[] = [
+  // Also from a 401: Azure knows the caller, who may not.
+  codes("permission", (status) => status === 401, ["permissiondenied"]),
   codes("overloaded", anywhere, [
     "unavailable|(?:service|model|provider)unavailable(?:error|exception)?|noavailablecapacity",
   ]),

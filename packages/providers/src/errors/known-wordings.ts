@@ -10,7 +10,8 @@ import {
 } from "./error-rule.ts";
 import type { ErrorClass } from "@switchyard/core";
 
-const overloadable: At = (status) => status !== 401 && status !== 404;
+/** A status of a time-out says more than the words beside it. */
+const overloadable: At = (status) => ![401, 404, 408, 504, 522, 524].includes(status);
 const limited: At = (status) => status === 429 || status === 413 || bound(status);
 const malformed: At = (status) => badRequest(status) || status === 413;
 
