@@ -3,6 +3,7 @@ export { type ContentCoding, contentCodings, type DecoderOptions, openDecoder } 
 export { endConnection, FAREWELL, isFarewell } from "./end-connection.ts";
 export { fieldName, Fields, isFieldValue } from "./fields.ts";
 export { type Flushable, flushThisTurn, type Part, writeParts } from "./flush.ts";
+export { Gathered } from "./gathered.ts";
 export { contentLength, type Framing } from "./framing.ts";
 export {
   maxHeadBytes,

@@ -24,6 +24,8 @@ export interface FastConnectionHost {
 const MAX_HEAD_READS = 4;
 /** As much of the next requests is held while an answer is under way, bytes. */
 const MAX_HELD = 1024 * 1024;
+/** However small they are: each read costs more memory than its bytes. */
+const MAX_HELD_READS = 256;
 /** Beyond what the `Keep-Alive` header tells: a request that is on its way at the end still finds the socket open. */
 export const KEEP_ALIVE_BUFFER_MS = 5000;
 
@@ -81,6 +83,8 @@ export class FastConnection implements RequestSource, FastWriterOwner {
 
   /** Bounds each wait; called every now and then. `sweptAt`: the time of the last call. */
   sweep(now: number, sweptAt: number): void {
+    // It has had its last words, which may have said that nothing more is served.
+    if (!this.socket.writable) return;
     const { limits } = this.#host;
     const waited = now - this.#since;
     if (this.#exchange !== undefined) {
@@ -182,7 +186,7 @@ export class FastConnection implements RequestSource, FastWriterOwner {
 
   #holdWhileBusy(bytes: Buffer): void {
     this.#hold(bytes);
-    if (this.#heldBytes > MAX_HELD) this.socket.pause();
+    if (this.#heldBytes > MAX_HELD || this.#held.length > MAX_HELD_READS) this.socket.pause();
   }
 
   #takeHeld(): Buffer {

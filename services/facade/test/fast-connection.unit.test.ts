@@ -253,3 +253,21 @@ test.each([
 ])("not plain: %j", (text) => {
   expect(readPlain(text)).toBeUndefined();
 });
+
+test("what comes after a connection's last words goes to nobody", () => {
+  const one = rig();
+  one.send("POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\n");
+  one.socket.end();
+  one.connection.sweep(performance.now() + HOUR, performance.now() + 1);
+  one.send("Content-Length: 2\r\n\r\n{}");
+  expect([one.served, one.handedOver, one.broken]).toEqual([[], [], []]);
+});
+
+test("P7: what comes ahead is held in a bounded number of pieces", () => {
+  const one = rig();
+  one.send("POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}");
+  for (let at = 0; at < 256; at += 1) one.send("G");
+  expect(one.socket.paused).toBe(false);
+  one.send("E");
+  expect(one.socket.paused).toBe(true);
+});

@@ -6,6 +6,7 @@ import {
   type Fields,
   type Flushable,
   flushThisTurn,
+  Gathered,
   maxHeadBytes,
   parseRequestHead,
   type Part,
@@ -32,6 +33,8 @@ export interface LeanConnectionOptions {
 
 const roomBytes = 65_536;
 const maxPipelined = 1_048_576;
+/** In small pieces each read would copy all that waits. */
+const maxReadsAhead = 256;
 
 /**
  * One HTTP/1.1 connection as far as it carries nothing but plain calls of hot methods. The first request that is
@@ -58,7 +61,9 @@ export class LeanConnection implements Responder, Flushable {
   #readAt = 0;
   #pending: Buffer | undefined;
   #head: { route: Route; fields: Fields } | undefined;
-  #pieces: Buffer[] = [];
+  #body = new Gathered();
+  /** Reads that the next requests came in while an answer is under way. */
+  #ahead = 0;
   #left = 0;
   #state: "idle" | "answering" | "streaming" = "idle";
   #advancing = false;
@@ -205,11 +210,12 @@ export class LeanConnection implements Responder, Flushable {
 
   #read(bytes: Buffer): void {
     if (this.#head !== undefined && this.#left > 0 && bytes.length <= this.#left && !this.#busy) {
-      this.#pieces.push(bytes);
+      this.#body.push(bytes);
       this.#left -= bytes.length;
     } else this.#pending = this.#pending === undefined ? bytes : Buffer.concat([this.#pending, bytes]);
     if (this.#busy) {
-      if ((this.#pending?.length ?? 0) > maxPipelined) this.#socket.pause();
+      this.#ahead += 1;
+      if ((this.#pending?.length ?? 0) > maxPipelined || this.#ahead > maxReadsAhead) this.#socket.pause();
       return;
     }
     this.#advance();
@@ -223,6 +229,7 @@ export class LeanConnection implements Responder, Flushable {
   #advance(): void {
     if (this.#advancing) return;
     this.#advancing = true;
+    this.#ahead = 0;
     while (!this.#busy && !this.#gone && !this.#lastRequest) {
       if (this.#head === undefined && !this.#readHead()) break;
       if (!this.#readBody()) break;
@@ -244,6 +251,7 @@ export class LeanConnection implements Responder, Flushable {
     }
     this.#head = { route, fields: head.fields };
     this.#left = contentLength(head.fields) as number;
+    this.#body = new Gathered(this.#left);
     this.#lastRequest = false;
     this.#pending = end + 4 < data.length ? data.subarray(end + 4) : undefined;
     return true;
@@ -264,13 +272,12 @@ export class LeanConnection implements Responder, Flushable {
     const data = this.#pending;
     if (!tooLarge && data !== undefined && this.#left > 0) {
       const size = Math.min(this.#left, data.length);
-      this.#pieces.push(size === data.length ? data : data.subarray(0, size));
+      this.#body.push(size === data.length ? data : data.subarray(0, size));
       this.#left -= size;
       this.#pending = size === data.length ? undefined : data.subarray(size);
     }
     if (!tooLarge && this.#left > 0) return false;
-    const body = this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces);
-    this.#pieces = [];
+    const body = this.#body.take();
     this.#head = undefined;
     this.#readingSince = undefined;
     this.#state = "answering";
@@ -303,7 +310,7 @@ export class LeanConnection implements Responder, Flushable {
     if (this.#gone) return;
     this.#gone = true;
     this.#pending = undefined;
-    this.#pieces = [];
+    this.#body.clear();
     this.#out = [];
     this.#frames = [];
     this.#options.onClosed(this);

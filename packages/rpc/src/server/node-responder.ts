@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-import { type Flushable, flushThisTurn, type Part } from "@switchyard/http1";
+import { type Flushable, flushThisTurn, Gathered, type Part } from "@switchyard/http1";
 import { failure } from "../failure.ts";
 import type { Encoded } from "../wire/encode.ts";
 import { type OnError, refuse, type Responder, serve } from "./lean-handler.ts";
@@ -19,22 +19,19 @@ export function serveNode(
   onError: OnError,
 ): void {
   const to = new NodeResponder(response);
-  const pieces: Buffer[] = [];
-  let bytes = 0;
+  const body = new Gathered();
   let refused = false;
   request.on("data", (piece: Buffer) => {
-    bytes += piece.length;
-    if (bytes <= maxBytes) pieces.push(piece);
-    else if (!refused) {
+    if (refused) return;
+    if (body.length + piece.length <= maxBytes) body.push(piece);
+    else {
       refused = true;
-      pieces.length = 0;
+      body.clear();
       refuse(route, to, failure("request_too_large", "the request is too large", { status: 413 }));
     }
   });
   request.on("end", () => {
-    if (refused) return;
-    const body = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
-    serve(route, headersOf(request), body, to, onError);
+    if (!refused) serve(route, headersOf(request), body.take(), to, onError);
   });
   request.on("error", () => {});
 }
