@@ -82,6 +82,17 @@ describe("a request that fails over", () => {
     expect(stage.published.outcomes).toEqual(["a/m=invalid_response"]);
   });
 
+  it("E7: a status that HTTP does not have is no answer, and the attempts are told", async () => {
+    const stage = createStage(A, EXHAUSTED);
+    stage.ask();
+    stage.upstream.at(0).answer(999, '{"error":{"message":"no robots"}}');
+    const failed = readFailure(stage.sink.failed);
+    expect(failed).toMatchObject({ status: 502, code: "upstream_invalid_response" });
+    expect(failed.metadata["attempts"]).toContain('"status":999');
+    await stage.close();
+    expect(stage.published.outcomes).toEqual(["a/m=invalid_response"]);
+  });
+
   it.each([
     ["an empty 204", 204, ""],
     ["an empty 200", 200, ""],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { recogniseError } from "../../src/errors/recognise-error.ts";
 import type { Endpoint } from "@switchyard/core";
-import { concat } from "../support/bytes.ts";
+import { bytesOf, concat } from "../support/bytes.ts";
 import { answered, eventsOf, planOf, runStream, type StreamRun } from "../support/exchange.ts";
 import { converseEvent, converseException, frame } from "../support/frames.ts";
 
@@ -75,11 +75,28 @@ describe("streams", () => {
     ["content_filtered", "content_filter", "refusal"],
     ["max_tokens", "length", "max_tokens"],
     ["model_context_window_exceeded", "length", "max_tokens"],
-    ["malformed_tool_use", "stop", "end_turn"],
   ])("stopReason %s is %s in chat and %s in messages", (native, chat, messages) => {
     const frames = [START, delta({ text: "x" }), stopBlock(), stop(native), USAGE];
     expect(stream("chat", frames).text).toContain(`"finish_reason":"${chat}"`);
     expect(stream("messages", frames).text).toContain(`"stop_reason":"${messages}"`);
+  });
+
+  it.each(["malformed_tool_use", "malformed_model_output"])("BH-16: stopReason %s is no end", (native) => {
+    const { verdict, text, usage } = stream("chat", [START, delta({ text: "x" }), stop(native), USAGE]);
+    expect([verdict, text.includes('finish_reason":"stop'), text.includes("[DONE]")]).toEqual([
+      "cut",
+      false,
+      false,
+    ]);
+    expect(usage).toBeDefined();
+    const message = { role: "assistant", content: [{ text: "x" }] };
+    const whole = bytesOf(JSON.stringify({ output: { message }, stopReason: native }));
+    const plan = planOf("messages", "bedrock", {
+      model: "g",
+      max_tokens: 9,
+      messages: [{ role: "user", content: "hi" }],
+    });
+    expect(plan.readAnswer(whole).kind).toBe("invalid");
   });
 
   it("the stop sequence that Claude met is told", () => {

@@ -45,6 +45,20 @@ describe("answers", () => {
     }),
   ];
 
+  it.each(["messages", "responses", "chat"] as const)(
+    "P2: the only answer is told to %s, whatever its number",
+    (to) => {
+      const only = {
+        candidates: [{ index: 1, content: { role: "model", parts: [{ text: "hey" }] }, ...STOP }],
+      };
+      const body = to === "responses" ? { model: "g", input: "hi" } : ask;
+      const whole = answered(planOf(to, "gemini", body), only);
+      expect(JSON.stringify(whole)).toContain('"hey"');
+      if (to === "chat") expect(whole["choices"]).toMatchObject([{ index: 1, message: { content: "hey" } }]);
+      expect(runStream(planOf(to, "gemini", { ...body, stream: true }), [G(only)]).text).toContain('"hey"');
+    },
+  );
+
   it("BH-22: a STOP that comes after the call is the call's", () => {
     const { text, usage, verdict } = runStream(planOf("chat", "gemini", open), LATE);
     expect(verdict).toBe("complete");

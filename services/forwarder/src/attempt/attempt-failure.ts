@@ -83,8 +83,8 @@ export function providerFailure(
   said: Uint8Array,
   inStream: boolean,
 ): AttemptFailure {
-  // Where a provider sends its callers is not for ours: they would take their key there.
-  if (head.status < 400 && !inStream) {
+  // Where a provider sends its callers is not for ours: they would take their key there. Beyond 599 there is no HTTP that could be told.
+  if ((head.status < 400 || head.status > 599) && !inStream) {
     return unusable(head, `the provider answered with status ${head.status}, which is no answer`);
   }
   const redactor = new Redactor(from.secret);

@@ -27,6 +27,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
   readonly #blocks = new BlockQueue();
   readonly #others: Json[] = [];
   #started = false;
+  #choice: number | undefined;
   /** Text so far that may be all of its block, and is only white space. */
   #blank = "";
   /** A text or a call was told. */
@@ -51,7 +52,8 @@ export class MessagesStreamEncoder implements StreamEncoder {
       case "end":
         return this.#start() + this.#end();
       default:
-        return event.choice === 0 ? this.#start() + this.#take(event) : "";
+        this.#choice ??= event.choice;
+        return event.choice === this.#choice ? this.#start() + this.#take(event) : "";
     }
   }
 
@@ -179,10 +181,12 @@ export function encodeMessage(events: readonly AnswerEvent[], context: AnswerCon
   let head: JsonObject = envelope(context.requestId, context.model);
   let finish: Extract<AnswerEvent, { readonly type: "finish" }> | undefined;
   let usage: TokenUsage | undefined;
+  let choice: number | undefined;
   for (const event of events) {
     if (event.type === "start") head = envelope(event.id ?? context.requestId, event.model ?? context.model);
     else if (event.type === "usage") usage = event.usage;
-    else if (event.type === "ping" || event.type === "end" || event.choice !== 0) continue;
+    else if (event.type === "ping" || event.type === "end") continue;
+    else if ((choice ??= event.choice) !== event.choice) continue;
     else if (event.type === "finish") finish = event;
     else if (event.type === "other") others.push(event.value);
     else gather(gathered, event);

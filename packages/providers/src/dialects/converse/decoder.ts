@@ -9,6 +9,7 @@ import {
 } from "../../json/lossless.ts";
 import type { EmitEvent, FinishReason } from "../../neutral/events.ts";
 import { converseUsage } from "../usage.ts";
+import { AnswerFault } from "../format.ts";
 import { readCitedPlace } from "./citation.ts";
 
 /** Only Claude's thinking is signed here. */
@@ -24,6 +25,9 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   content_filtered: "refusal",
 };
 
+/** The model made no answer that could be used: no reason to stop, so what came is no whole answer (BH-16). */
+const FAILURES: ReadonlySet<string> = new Set(["malformed_model_output", "malformed_tool_use"]);
+
 /** Tells an answer of `converse`. */
 export function decodeConverse(body: Json, emit: EmitEvent): void {
   if (!isJsonObject(body)) return;
@@ -34,6 +38,7 @@ export function decodeConverse(body: Json, emit: EmitEvent): void {
   handler.take("messageStop", body);
   handler.take("metadata", body);
   handler.onEnd();
+  if (handler.failed) throw new AnswerFault("the model made no usable answer");
 }
 
 interface OpenBlock {
@@ -47,6 +52,7 @@ interface OpenBlock {
 
 /** Tells the events of a stream, by name; an answer that does not stream is told through it too. */
 export class AnswerHandler {
+  failed = false;
   readonly #emit: EmitEvent;
   readonly #open = new Map<Json | undefined, OpenBlock>();
   /** Blocks of text that are open. */
@@ -179,6 +185,8 @@ export class AnswerHandler {
   #stop(data: JsonObject): void {
     const native = textOf(data["stopReason"]);
     if (native === undefined || this.#stopped) return;
+    this.failed = FAILURES.has(native);
+    if (this.failed) return;
     this.#stopped = true;
     for (const index of this.#open.keys()) this.#closeBlock(index);
     this.#emit({

@@ -197,7 +197,8 @@ export function encodeCompletion(events: readonly AnswerEvent[], context: Answer
     object: "chat.completion",
     created: context.createdAt,
     model,
-    choices: messages.map(writeChoice),
+    // A choice that nobody told leaves no hole.
+    choices: messages.flatMap((message, index) => [writeChoice(message, index)]),
     usage: usage === undefined ? undefined : writeChatUsage(usage),
   };
 }

@@ -43,6 +43,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
   readonly #others: Json[] = [];
   #model: string;
   #started = false;
+  #choice: number | undefined;
   #usage: TokenUsage | undefined;
   #finish: Finish | undefined;
 
@@ -75,7 +76,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       case "end":
         return this.#start() + this.#end();
       default:
-        return event.choice === 0 ? this.#start() + this.#take(event) : "";
+        this.#choice ??= event.choice;
+        return event.choice === this.#choice ? this.#start() + this.#take(event) : "";
     }
   }
 
