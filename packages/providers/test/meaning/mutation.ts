@@ -56,11 +56,11 @@ export const mutations: fc.Arbitrary<readonly Mutation[]> = fc.array(
 
 /** The value as JSON, changed. */
 export function mutated(value: unknown, changes: readonly Mutation[]): string {
-  let whole: unknown = JSON.parse(JSON.stringify(value));
+  let whole = copyOf(value);
   for (const change of changes) {
     const places = placesOf({ whole });
     const { holder, name } = places[change.place % places.length] as Place;
-    if (change.how === "replace" || name === "whole") holder[name] = change.value;
+    if (change.how === "replace" || name === "whole") holder[name] = copyOf(change.value);
     else if (change.how === "double" && Array.isArray(holder)) holder.push(holder[Number(name)]);
     else if (change.how === "rename" && typeof change.value === "string" && change.value !== "") {
       Object.defineProperty(holder, change.value, {
@@ -74,6 +74,11 @@ export function mutated(value: unknown, changes: readonly Mutation[]): string {
     whole = (places[0] as Place).holder["whole"];
   }
   return JSON.stringify(whole) ?? "null";
+}
+
+/** One of its own: a later change may be inside of what an earlier one put in. */
+function copyOf(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
 }
 
 interface Place {
