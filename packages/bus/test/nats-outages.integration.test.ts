@@ -1,4 +1,4 @@
-import { comesTrue, freePort } from "@switchyard/testkit";
+import { comesTrue, eventually, freePort } from "@switchyard/testkit";
 import { afterEach, describe, expect, inject, it } from "vitest";
 import {
   type NatsServer,
@@ -33,6 +33,10 @@ describe("NATS bus in outages", () => {
 
   const up = (which: Bus, ms?: number): Promise<number> => comesTrue(() => which.state === "connected", ms);
   const down = (which: Bus, ms?: number): Promise<number> => comesTrue(() => which.state !== "connected", ms);
+
+  /** Puts a value into a store that has just come up: a server takes connections before its storage answers. */
+  const putFirst = (which: Bus, bucket: string, key: string): Promise<unknown> =>
+    eventually(() => which.keyValue(bucket).put(key, one));
 
   /** Resolves when an event published by `from` reaches `to`. */
   async function eventArrives(from: Bus, to: Bus, subject: string): Promise<void> {
@@ -70,7 +74,7 @@ describe("NATS bus in outages", () => {
     await comesTrue(() => away.lines.some((line) => line.includes("no server answers")));
     await server({ port });
     await up(away);
-    await away.keyValue("early").put("a", one);
+    await putFirst(away, "early", "a");
     await comesTrue(() => watcher.state.has("a"));
     away.publish("early.b", one);
     await comesTrue(() => heard.length === 1);
@@ -85,7 +89,7 @@ describe("NATS bus in outages", () => {
     const heard: string[] = [];
     second.subscribe("again.>", (_, subject) => heard.push(subject));
     second.keyValue("kept").watch(watcher);
-    await first.keyValue("kept").put("a", one);
+    await putFirst(first, "kept", "a");
     await comesTrue(() => watcher.state.has("a"));
     await nats.kill();
     await Promise.all([down(first), down(second)]);
@@ -93,7 +97,7 @@ describe("NATS bus in outages", () => {
     expect(first.counters().dropped).toBe(100);
     await nats.restart();
     await Promise.all([up(first), up(second)]);
-    await first.keyValue("kept").put("b", one);
+    await putFirst(first, "kept", "b");
     await comesTrue(() => watcher.state.has("b") && watcher.current.length > 1);
     expect(watcher.told.filter((line) => line.includes("deleted"))).toEqual([]);
     expect(watcher.current.every((lost) => !lost)).toBe(true);
@@ -111,7 +115,7 @@ describe("NATS bus in outages", () => {
     await Promise.all([up(first), up(second)]);
     const watcher = recorder();
     second.keyValue("emptied").watch(watcher);
-    await first.keyValue("emptied").put("a", one);
+    await putFirst(first, "emptied", "a");
     await first.keyValue("emptied").put("b", one);
     await comesTrue(() => watcher.state.size === 2);
     await nats.stop();
@@ -120,7 +124,7 @@ describe("NATS bus in outages", () => {
     await Promise.all([up(first), up(second)]);
     await comesTrue(() => watcher.current.at(-1) === true);
     expect(watcher.state.size).toBe(0);
-    await first.keyValue("emptied").put("c", one);
+    await putFirst(first, "emptied", "c");
     await comesTrue(() => watcher.state.has("c"), 2000);
     await eventArrives(first, second, "emptied.one");
     await eventArrives(second, first, "emptied.two");
@@ -147,7 +151,7 @@ describe("NATS bus in outages", () => {
     await down(proxied);
     expect(performance.now() - start).toBeLessThan(10_000);
     await expect(proxied.keyValue("silent").get("a")).rejects.toThrow(unavailable);
-    await direct.keyValue("silent").put("a", one);
+    await putFirst(direct, "silent", "a");
     proxy.swallow(false);
     await up(proxied);
     await comesTrue(() => watcher.state.has("a"));
@@ -169,7 +173,7 @@ describe("NATS bus in outages", () => {
     await comesTrue(() => refused.lines.some((line) => line.includes("refuses")));
     await nats.restart({ config: secret("right") });
     await up(refused);
-    await refused.keyValue("guarded").put("a", one);
+    await putFirst(refused, "guarded", "a");
     await comesTrue(() => watcher.state.has("a"));
     expect(refused.lines.filter((line) => line.includes("right") || line.includes("other"))).toEqual([]);
     expect(refused.lines.length).toBeLessThan(10);
@@ -200,7 +204,7 @@ describe("NATS bus in outages", () => {
     await Promise.all([up(first), up(second)]);
     const watcher = recorder();
     second.keyValue("deleted").watch(watcher);
-    await first.keyValue("deleted").put("a", one);
+    await putFirst(first, "deleted", "a");
     await comesTrue(() => watcher.state.has("a"));
     await requestOnce(first, "$JS.API.STREAM.DELETE.KV_deleted");
     await comesTrue(() => watcher.current.at(-1) === true);
