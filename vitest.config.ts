@@ -39,6 +39,8 @@ export default defineConfig({
           globalSetup: ["test/nats.global-setup.ts"],
           testTimeout: 40_000,
           hookTimeout: 60_000,
+          // Files of a worker share what is dear to start: see test/support/shared-cluster.ts.
+          isolate: false,
           sequence: { groupOrder: 1 },
         },
       },

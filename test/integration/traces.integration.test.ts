@@ -38,7 +38,7 @@ function asTree(spans: readonly CollectedSpan[]): string[] {
   });
 }
 
-forEachForm("traces", {}, (stage) => {
+forEachForm("traces", { ownProcesses: true }, (stage) => {
   it.concurrent("H1, H4, G2: the caller's span, the request's and one of each attempt are one trace", async () => {
     await using scene = await stage.scene({ order: ["A", "B"] });
     scene.A.answer(failure(503, { message: `overloaded, could not say "${PROMPT}"` }));

@@ -32,6 +32,8 @@ export interface Gateway {
   readonly ops: readonly string[];
   /** Everything that any process has written so far, in no order. */
   logs(): string;
+  /** Empties {@link Gateway.logs}: what comes next is somebody else's. */
+  forgetLogs(): void;
   /** Replaces the config; resolves when every process works by it. Again without `runtime`. */
   apply(config: string | object): Promise<void>;
   /** SIGKILL; four processes only. */

@@ -10,7 +10,8 @@ import { startNatsServer } from "./nats-server.ts";
 
 const LISTEN = { http: "127.0.0.1:0", rpc: "127.0.0.1:0", ops: "127.0.0.1:0" };
 const ALL: ReadonlySet<ServiceName> = new Set(["router", "forwarder", "health", "facade"]);
-const STOP_GRACE_MS = 500;
+/** For callers that keep a connection, as all here do, and ask nothing more. */
+const STOP_GRACE_MS = 50;
 
 /** All four services in the test's own process; several replicas, or a `natsUrl`, join them over NATS. */
 export async function startInProcess(options: GatewayOptions): Promise<Gateway> {
@@ -53,6 +54,9 @@ export async function startInProcess(options: GatewayOptions): Promise<Gateway> 
     rpc: { router: rpc, forwarder: rpc, health: rpc },
     ops,
     logs: () => logs,
+    forgetLogs: () => {
+      logs = "";
+    },
     apply: async (next) => {
       if (natsUrl === undefined) {
         const before = await readyRevision(ops[0] as string);

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startNode } from "@switchyard/testkit";
+import { freePort, startNode } from "@switchyard/testkit";
 import type { ManagedProcess } from "@switchyard/testkit";
 import { readConfig, waitForRevision, withRuntime } from "./gateway-config.ts";
 import type { Gateway, GatewayOptions, ServiceName } from "./gateway-form.ts";
@@ -10,6 +10,7 @@ import { applyConfig } from "./gateway-admin.ts";
 
 const MAIN = join(import.meta.dirname, "../../services/standalone/src/main.ts");
 const READY = /^ready /;
+const ANY_PORT = "127.0.0.1:0";
 const START_WITHIN_MS = 30_000;
 
 interface Member {
@@ -29,7 +30,13 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
   await using owner = new AsyncDisposableStack();
   const natsUrl = options.natsUrl ?? (await ownNats(owner));
   const folder = mkdtempSync(join(tmpdir(), "switchyard-gateway-"));
-  owner.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  // Whoever leaves without stop() must not leave it behind.
+  process.once("exit", remove);
+  owner.defer(() => {
+    process.off("exit", remove);
+    remove();
+  });
   const replicas = options.replicas ?? 1;
   const ended: string[] = [];
   const start = (service: ServiceName, file: string): Promise<ManagedProcess> =>
@@ -38,7 +45,12 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
       ready: READY,
       withinMs: START_WITHIN_MS,
     });
-  const launch = async (service: ServiceName, replica: number, peers: object): Promise<Member> => {
+  const launch = async (
+    service: ServiceName,
+    replica: number,
+    rpcAt = ANY_PORT,
+    peers: object = {},
+  ): Promise<Member> => {
     const file = join(folder, `${service}-${replica}.yaml`);
     const write = (listen: object): void => {
       const runtime = { ...options.runtime, ...peers, listen, bus: { nats: { servers: [natsUrl] } } };
@@ -46,8 +58,7 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
       readConfig(text);
       writeFileSync(file, text);
     };
-    const any = "127.0.0.1:0";
-    write({ http: any, rpc: any, ops: any });
+    write({ http: ANY_PORT, rpc: rpcAt, ops: ANY_PORT });
     const process = await start(service, file);
     const address = (name: string): string => new RegExp(` ${name}=(\\S+)`).exec(process.stdout)?.[1] ?? "";
     const member: Member = {
@@ -60,17 +71,20 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
     };
     owner.defer(async () => void (await member.process.stop(2_000)));
     // A restart serves at the same addresses.
-    const again = (url: string): string => (url === "" ? any : new URL(url).host);
+    const again = (url: string): string => (url === "" ? ANY_PORT : new URL(url).host);
     write({ http: again(member.http), rpc: again(member.rpc), ops: again(member.ops) });
     return member;
   };
   const gateway = async (replica: number): Promise<Member[]> => {
-    const router = await launch("router", replica, {});
-    const forwarder = await launch("forwarder", replica, { router: { urls: [router.rpc] } });
-    return [router, forwarder, await launch("facade", replica, { forwarder: { urls: [forwarder.rpc] } })];
+    const [router, forwarder] = [await freeAddress(), await freeAddress()];
+    return await Promise.all([
+      launch("router", replica, router),
+      launch("forwarder", replica, forwarder, { router: { urls: [`http://${router}`] } }),
+      launch("facade", replica, ANY_PORT, { forwarder: { urls: [`http://${forwarder}`] } }),
+    ]);
   };
   const groups = await Promise.all([
-    launch("health", 0, {}).then((member) => [member]),
+    launch("health", 0).then((member) => [member]),
     ...Array.from({ length: replicas }, (_, replica) => gateway(replica)),
   ]);
   const members = groups.flat();
@@ -98,6 +112,10 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
     rpc: { router: rpc("router"), forwarder: rpc("forwarder"), health: rpc("health") },
     ops,
     logs: () => [...ended, ...members.map(({ process }) => process.output)].join("\n"),
+    forgetLogs: () => {
+      ended.length = 0;
+      for (const { process } of members) process.stdout = process.stderr = "";
+    },
     apply: async (next) => {
       await waitForRevision(ops, await applyConfig(rpc("router"), readConfig(withRuntime(next, {}))));
     },
@@ -110,4 +128,8 @@ export async function startProcesses(options: GatewayOptions): Promise<Gateway> 
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+async function freeAddress(): Promise<string> {
+  return `127.0.0.1:${await freePort()}`;
 }

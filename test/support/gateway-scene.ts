@@ -277,6 +277,18 @@ function groupOf(name: string, group: GroupSpec, spec: SceneSpec, names: SceneNa
   };
 }
 
+/** The config of scenes that play side by side. */
+export function configOf(fragments: Iterable<Fragment>): object {
+  const all = [...fragments];
+  return {
+    projects: all.flatMap(({ projects }) => projects),
+    providers: all.flatMap(({ providers }) => providers),
+    groups: all.flatMap(({ groups }) => groups),
+    keys: all.flatMap(({ keys }) => keys),
+    native_endpoints: all.flatMap((fragment) => fragment.native_endpoints),
+  };
+}
+
 /** Closes a scene's upstreams. */
 export async function closeAll(upstreams: ReadonlyMap<UpstreamName, ScriptedProvider>): Promise<void> {
   await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));

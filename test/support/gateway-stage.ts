@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { FORMS, startGateway } from "./gateway.ts";
-import type { Form, Gateway, GatewayOptions } from "./gateway.ts";
-import { closeAll, Scene, SCENE_ENV, setScene } from "./gateway-scene.ts";
-import type { Fragment, SceneSpec } from "./gateway-scene.ts";
+import type { Form, Gateway } from "./gateway.ts";
+import { closeAll, configOf, Scene, SCENE_ENV, setScene } from "./gateway-scene.ts";
+import type { SceneSpec } from "./gateway-scene.ts";
+import { clusterFor, SharedCluster } from "./shared-cluster.ts";
+import type { ClusterOptions } from "./shared-cluster.ts";
 
-export type StageOptions = Pick<GatewayOptions, "runtime" | "replicas">;
+export interface StageOptions extends ClusterOptions {
+  /** Processes that the file has for itself, started while its environment holds. */
+  readonly ownProcesses?: boolean;
+}
 
 /** Where the scenes of a file play, in one form. */
 export interface Stage {
@@ -14,8 +19,8 @@ export interface Stage {
 }
 
 /**
- * Runs the tests in both forms. In one process each scene has a gateway of its own; four processes are started once
- * for the file, and each scene adds its own groups to their config, so scenes may play at the same time.
+ * Runs the tests in both forms. In one process each scene has a gateway of its own; four processes are shared by all
+ * files of a worker, and each scene adds its own groups to their config, so scenes may play at the same time.
  */
 export function forEachForm(title: string, options: StageOptions, tests: (stage: Stage) => void): void {
   for (const form of FORMS) {
@@ -25,7 +30,7 @@ export function forEachForm(title: string, options: StageOptions, tests: (stage:
   }
 }
 
-function inOneProcess(options: StageOptions): Stage {
+function inOneProcess(options: ClusterOptions): Stage {
   return {
     form: "one-process",
     scene: async (spec = {}) => {
@@ -49,58 +54,31 @@ function inOneProcess(options: StageOptions): Stage {
 }
 
 function inFourProcesses(options: StageOptions): Stage {
-  let cluster: Gateway | undefined;
-  let applied: Promise<void> = Promise.resolve();
-  const fragments = new Set<Fragment>();
+  const { ownProcesses = false, ...clusterOptions } = options;
+  let cluster: SharedCluster | undefined;
   beforeAll(async () => {
-    const set = await setScene({});
-    fragments.add(set.fragment);
-    await closeAll(set.upstreams);
-    const config = configOf(fragments);
-    cluster = await startGateway({ ...options, form: "four-processes", config, env: SCENE_ENV });
+    cluster = ownProcesses ? await SharedCluster.start(clusterOptions) : await clusterFor(clusterOptions);
   }, 60_000);
   afterAll(async () => {
-    await cluster?.stop();
-    if (cluster !== undefined) expectNoSecrets(cluster);
+    if (cluster === undefined) return;
+    const { gateway } = cluster;
+    if (ownProcesses) await gateway.stop();
+    expectNoSecrets(gateway);
+    gateway.forgetLogs();
   });
   return {
     form: "four-processes",
     scene: async (spec = {}) => {
       if (cluster === undefined) throw new Error("the cluster did not start");
-      const gateway = cluster;
+      const { gateway } = cluster;
       const set = await setScene(spec);
-      let { fragment } = set;
-      const replace = async (next: Fragment): Promise<void> => {
-        fragments.delete(fragment);
-        fragment = next;
-        fragments.add(fragment);
-        applied = applied.catch(() => undefined).then(() => gateway.apply(configOf(fragments)));
-        await applied;
-      };
-      const leave = (): Promise<void> => {
-        fragments.delete(fragment);
-        return Promise.resolve();
-      };
       try {
-        await replace(fragment);
+        return new Scene(gateway, set, await cluster.add(set.fragment));
       } catch (error) {
-        await leave();
         await closeAll(set.upstreams);
         throw error;
       }
-      return new Scene(gateway, set, { replace, leave });
     },
-  };
-}
-
-function configOf(fragments: Iterable<Fragment>): object {
-  const all = [...fragments];
-  return {
-    projects: all.flatMap(({ projects }) => projects),
-    providers: all.flatMap(({ providers }) => providers),
-    groups: all.flatMap(({ groups }) => groups),
-    keys: all.flatMap(({ keys }) => keys),
-    native_endpoints: all.flatMap((fragment) => fragment.native_endpoints),
   };
 }
 
