@@ -42,7 +42,7 @@ export const wordings: readonly ErrorRule[] = [
     /\brate[- ]limits? (?:is |has been |was |been )?(?:reached|exceeded|hit)\b/,
     /\bexceed\w{0,3} .{0,50}\b(?:rate limit|(?:tokens?|requests?|queries) per (?:minute|second))/,
     /\b(?:been|are|being|is) (?:temporarily )?rate[- ]limited\b|\btoo many requests\b/,
-    /\bper[-_ ]minute\b|\b(?:rpm|tpm|qps)\b|\binput_token_count\b|速率限制|请求过于频繁|并发/,
+    /\bper[-_ ]minute\b|\b(?:calls?|requests?|tokens?) ?\/ ?(?:minute|min|second|sec)\b|\b(?:rpm|tpm|qps)\b|\binput_token_count\b|速率限制|请求过于频繁|并发/,
   ]),
   says("quota_exhausted", anywhere, [
     /\b(?:insufficient|not enough) (?:\w+ )?(?:balance|credits?|funds|quota)\b/,

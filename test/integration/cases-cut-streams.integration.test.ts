@@ -1,0 +1,137 @@
+import { expect, it } from "vitest";
+import { AE, CH, EOF, FLUSH, G, HEALTHY, raw, ROLE, RST, sse } from "@switchyard/testkit";
+import type { Answer, Step } from "@switchyard/testkit";
+import { forEachForm } from "../support/gateway-stage.ts";
+import type { Scene, SceneSpec } from "../support/gateway-scene.ts";
+import { event, pending } from "../support/responses.ts";
+import { FAMILIES } from "../support/translation-cases.ts";
+import { frame } from "../support/vendors/converse.ts";
+
+const HALF = "Half an ans";
+const PATHS = ["/v1/chat/completions", "/v1/messages", "/v1/responses"] as const;
+type Path = (typeof PATHS)[number];
+
+interface Cut {
+  /** A of that family, and B that speaks chat. */
+  readonly spec: SceneSpec;
+  /** What comes before a caller can see anything, and what shows the text; neither ends the answer. */
+  readonly begun: string | Buffer;
+  readonly shown: string | Buffer;
+  readonly of: (steps: readonly Step[]) => Answer;
+  /** Callers that the family serves. */
+  readonly paths: readonly Path[];
+}
+
+const frames = (steps: readonly Step[]): Answer =>
+  raw(200, { "Content-Type": "application/vnd.amazon.eventstream" }, steps);
+
+/** The family's account as A, with B behind it. */
+const before = (spec: SceneSpec): SceneSpec => ({ ...spec, order: ["A", "B"] });
+
+const CUTS: Readonly<Record<string, Cut>> = {
+  chat: {
+    spec: before(FAMILIES.oai),
+    begun: ROLE,
+    shown: CH({ content: HALF }, null),
+    of: sse,
+    paths: PATHS,
+  },
+  Anthropic: {
+    spec: before(FAMILIES.anth),
+    begun: AE("message_start", {
+      type: "message_start",
+      message: { id: "m", type: "message", role: "assistant", content: [], usage: { input_tokens: 1 } },
+    }),
+    shown:
+      AE("content_block_start", {
+        type: "content_block_start",
+        index: 0,
+        content_block: { type: "text", text: "" },
+      }) +
+      AE("content_block_delta", {
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "text_delta", text: HALF },
+      }),
+    of: sse,
+    paths: PATHS,
+  },
+  Bedrock: {
+    spec: before(FAMILIES.bedrock),
+    begun: frame("messageStart", { role: "assistant" }),
+    shown: frame("contentBlockDelta", { contentBlockIndex: 0, delta: { text: HALF } }),
+    of: frames,
+    paths: PATHS,
+  },
+  Gemini: {
+    spec: before(FAMILIES.gemini),
+    begun: G({ candidates: [{ index: 0, content: { role: "model", parts: [{ text: "" }] } }] }),
+    shown: G({ candidates: [{ index: 0, content: { role: "model", parts: [{ text: HALF }] } }] }),
+    of: sse,
+    paths: PATHS,
+  },
+  Responses: {
+    spec: before({ providers: { A: { family: "openai" } } }),
+    begun: event("response.created", { sequence_number: 0, response: pending("resp_1") }),
+    shown: event("response.output_text.delta", { sequence_number: 1, delta: HALF }),
+    of: sse,
+    paths: ["/v1/responses"],
+  },
+};
+
+/** Signs of an answer that is whole, in any dialect. */
+const ENDS = /\[DONE\]|"finish_reason":"|message_stop|end_turn|response\.completed|"stop_reason":"/u;
+const FAILS: Readonly<Record<Path, RegExp>> = {
+  "/v1/chat/completions": /^data: \{"error":\{.*"type":"/mu,
+  "/v1/messages": /event: error\ndata: \{"type":"error","error":\{"type":"/u,
+  "/v1/responses": /"type":"(?:error|response\.failed)"/u,
+};
+
+async function ask(scene: Scene, path: Path): Promise<{ status: number; text: string }> {
+  const fields =
+    path === "/v1/responses" ? { messages: undefined, input: "hi", store: false } : { max_tokens: 9 };
+  const got = await scene.send({ stream: true, ...fields }, { path });
+  return { status: got.status, text: await got.text() };
+}
+
+forEachForm("streams that are cut", {}, (stage) => {
+  const cases = Object.entries(CUTS).flatMap(([name, cut]) =>
+    cut.paths.map((path) => [name, path, cut] as const),
+  );
+
+  it.concurrent.for(cases)(
+    "BH-16, E6: after text of %s a caller of %s is told, and nobody else is asked",
+    async ([, path, { spec, begun, shown, of }]) => {
+      for (const end of [EOF, RST]) {
+        await using scene = await stage.scene(spec);
+        scene.A.answer(of([begun, FLUSH, shown, FLUSH, end]));
+        scene.B.answer(HEALTHY("from b"));
+        const { status, text } = await ask(scene, path);
+        expect(status).toBe(200);
+        expect(text).toContain(HALF);
+        expect(text).toMatch(FAILS[path]);
+        expect(text).not.toMatch(ENDS);
+        expect(text).not.toContain("from b");
+        expect(scene.counts).toEqual({ A: 1, B: 0 });
+        expect((await ask(scene, path)).text).toContain("from b");
+        expect(scene.counts).toEqual({ A: 1, B: 1 });
+      }
+    },
+  );
+
+  it.concurrent.for(cases)(
+    "BH-16, E6: before text of %s another serves a caller of %s",
+    async ([, path, { spec, begun, of }]) => {
+      for (const steps of [[EOF], [begun, FLUSH, EOF], [begun, FLUSH, RST]] as const) {
+        await using scene = await stage.scene(spec);
+        scene.A.answer(of(steps));
+        scene.B.answer(HEALTHY("from b"));
+        const { status, text } = await ask(scene, path);
+        expect(status).toBe(200);
+        expect(text).toContain("from b");
+        expect(text).not.toMatch(FAILS[path]);
+        expect(scene.counts).toEqual({ A: 1, B: 1 });
+      }
+    },
+  );
+});
