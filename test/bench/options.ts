@@ -20,17 +20,22 @@ export interface Options {
 const DEFAULT_ROUNDS = 5;
 const MAX_ROUNDS = 100;
 
+const USAGE =
+  "usage: pnpm bench [--json FILE] [--rounds N] [--load NAME] [--variants A,B]; see test/bench/README.md";
+
 /** Reads the command line; throws one clear line on a bad one. */
 export function parseOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: args.filter((argument, index) => index > 0 || argument !== "--"),
     options: {
+      help: { type: "boolean" },
       json: { type: "string" },
       rounds: { type: "string" },
       load: { type: "string" },
       variants: { type: "string" },
     },
   });
+  if (values.help === true) throw new Error(USAGE);
   const rounds = Number(values.rounds ?? DEFAULT_ROUNDS);
   if (!Number.isInteger(rounds) || rounds < 1 || rounds > MAX_ROUNDS)
     throw new Error(`--rounds: a whole number from 1 to ${MAX_ROUNDS}, not ${values.rounds}`);

@@ -14,6 +14,10 @@ const FULL = {
 };
 const TEST_TIMEOUT_MS = 600_000;
 
+if (process.argv.length > 2) {
+  console.log("pnpm soak: takes no arguments and some minutes; see test/chaos/README.md");
+  process.exit();
+}
 const root = join(import.meta.dirname, "../..");
 const vitest = spawn(
   process.execPath,
