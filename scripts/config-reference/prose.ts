@@ -8,7 +8,8 @@ the presets. [README](../README.md#configure-it) has examples.
 - An unknown field is a fault, and the nearest known one is named. \`null\` means absent.
 - A time is a number with a unit: \`250ms\`, \`1.5s\`, \`5m\`, \`1h\`; at most \`24h\`.
 - A secret never stands in a config, only where it is read.
-- Editors complete and mark a YAML config by \`config.schema.json\`, with \`# yaml-language-server: $schema=PATH\` as its first line.
+- Editors complete and mark a config by \`config.schema.json\`: with \`# yaml-language-server: $schema=PATH\` as the first line of YAML,
+  with \`"$schema": "PATH"\` in JSON.
 - [Policy](#policy) has a table of what each preset sets at [Presets](#presets).
 `;
 

@@ -30,14 +30,17 @@ export function configJsonSchema(root: string): string {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "Switchyard",
     ...top,
+    // A JSON file names this schema so.
+    properties: { $schema: { type: "string" }, ...top.properties },
     definitions,
   };
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
+type ObjectSchema = JsonObject & { readonly properties: JsonObject };
 type Define = (desc: DescMessage | DescEnum) => JsonObject;
 
-function objectOf(desc: DescMessage, comments: Comments, define: Define): JsonObject {
+function objectOf(desc: DescMessage, comments: Comments, define: Define): ObjectSchema {
   const properties = desc.fields.map((field): [string, JsonObject] => {
     const value = valueOf(field, define);
     const description = comments.get(`${desc.name}.${field.name}`) ?? "";

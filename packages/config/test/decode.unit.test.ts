@@ -10,6 +10,14 @@ const read = (text: string) => {
 };
 
 describe("the documented form", () => {
+  test("a JSON file may name its schema to editors, at its top alone", () => {
+    expect(read('{"$schema":"config.schema.json","teams":[{"name":"t"}]}')).toEqual({
+      faults: [],
+      data: { teams: [{ name: "t" }] },
+    });
+    expect(read('{"teams":[{"$schema":"x"}]}').faults).toMatchObject([{ path: "teams[0].$schema" }]);
+  });
+
   test("enum values are short or full, names snake or camel case, and the output is the short form", () => {
     const short =
       "providers: [{name: a, family: azure_openai, base_url: u}]\ngroups: [{name: g, policy: {preset: group_failover, max_attempts: 3}}]";
