@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { AE, CH, EOF, FLUSH, G, HEALTHY, raw, ROLE, RST, sse } from "@switchyard/testkit";
+import { AE, CH, data, EOF, FLUSH, G, HEALTHY, raw, ROLE, RST, sse } from "@switchyard/testkit";
 import type { Answer, Step } from "@switchyard/testkit";
 import { forEachForm } from "../support/gateway-stage.ts";
 import type { Scene, SceneSpec } from "../support/gateway-scene.ts";
@@ -17,6 +17,8 @@ interface Cut {
   /** What comes before a caller can see anything, and what shows the text; neither ends the answer. */
   readonly begun: string | Buffer;
   readonly shown: string | Buffer;
+  /** The family's own event that says that it is overloaded. */
+  readonly overloaded: string | Buffer;
   readonly of: (steps: readonly Step[]) => Answer;
   /** Callers that the family serves. */
   readonly paths: readonly Path[];
@@ -33,6 +35,7 @@ const CUTS: Readonly<Record<string, Cut>> = {
     spec: before(FAMILIES.oai),
     begun: ROLE,
     shown: CH({ content: HALF }, null),
+    overloaded: data({ error: { message: "Overloaded", type: "overloaded_error", code: null } }),
     of: sse,
     paths: PATHS,
   },
@@ -53,6 +56,10 @@ const CUTS: Readonly<Record<string, Cut>> = {
         index: 0,
         delta: { type: "text_delta", text: HALF },
       }),
+    overloaded: AE("error", {
+      type: "error",
+      error: { type: "overloaded_error", message: "Overloaded" },
+    }),
     of: sse,
     paths: PATHS,
   },
@@ -60,6 +67,7 @@ const CUTS: Readonly<Record<string, Cut>> = {
     spec: before(FAMILIES.bedrock),
     begun: frame("messageStart", { role: "assistant" }),
     shown: frame("contentBlockDelta", { contentBlockIndex: 0, delta: { text: HALF } }),
+    overloaded: frame("serviceUnavailableException", { message: "Overloaded" }, "exception"),
     of: frames,
     paths: PATHS,
   },
@@ -67,6 +75,7 @@ const CUTS: Readonly<Record<string, Cut>> = {
     spec: before(FAMILIES.gemini),
     begun: G({ candidates: [{ index: 0, content: { role: "model", parts: [{ text: "" }] } }] }),
     shown: G({ candidates: [{ index: 0, content: { role: "model", parts: [{ text: HALF }] } }] }),
+    overloaded: G({ error: { code: 503, message: "Overloaded", status: "UNAVAILABLE" } }),
     of: sse,
     paths: PATHS,
   },
@@ -74,6 +83,10 @@ const CUTS: Readonly<Record<string, Cut>> = {
     spec: before({ providers: { A: { family: "openai" } } }),
     begun: event("response.created", { sequence_number: 0, response: pending("resp_1") }),
     shown: event("response.output_text.delta", { sequence_number: 1, delta: HALF }),
+    overloaded: event("error", {
+      sequence_number: 1,
+      error: { type: "service_unavailable_error", code: "server_is_overloaded", message: "Overloaded" },
+    }),
     of: sse,
     paths: ["/v1/responses"],
   },
@@ -115,6 +128,32 @@ forEachForm("streams that are cut", {}, (stage) => {
         expect(scene.counts).toEqual({ A: 1, B: 0 });
         expect((await ask(scene, path)).text).toContain("from b");
         expect(scene.counts).toEqual({ A: 1, B: 1 });
+      }
+    },
+  );
+
+  it.concurrent.for(cases)(
+    "BH-05, E6: %s that opens with an overload lets another serve a caller of %s; alone it is a plain error",
+    async ([, path, { spec, begun, overloaded, of }]) => {
+      for (const steps of [
+        [overloaded, EOF],
+        [begun, FLUSH, overloaded, EOF],
+      ]) {
+        await using scene = await stage.scene(spec);
+        scene.A.answer(of(steps));
+        scene.B.answer(HEALTHY("from b"));
+        for (const calls of [1, 2]) {
+          const { status, text } = await ask(scene, path);
+          expect(status).toBe(200);
+          expect(text).toContain("from b");
+          expect(text).not.toMatch(FAILS[path]);
+          expect(scene.counts).toEqual({ A: 1, B: calls });
+        }
+        await using alone = await stage.scene({ ...spec, order: ["A"] });
+        alone.A.answer(of(steps));
+        const refused = await ask(alone, path);
+        expect([503, 529]).toContain(refused.status);
+        expect(JSON.parse(refused.text)).toMatchObject({ error: { message: "Overloaded" } });
       }
     },
   );
