@@ -1,7 +1,7 @@
 import { CH, DONE, failure, HANG, json, NEXT, ROLE, sse, USAGE } from "@switchyard/testkit";
 import type { Answer, Step } from "@switchyard/testkit";
 import { fieldsOf, halves, listOf, MESSAGES, need, needConversation, only, textOf, USED } from "./vendor.ts";
-import type { Fields, Part, Said, Turn, Vendor } from "./vendor.ts";
+import type { Asked, Fields, Part, Said, Turn, Vendor } from "./vendor.ts";
 
 const KNOWN =
   "model messages max_tokens max_completion_tokens temperature top_p stop tools tool_choice parallel_tool_calls " +
@@ -12,29 +12,7 @@ const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"];
 export const chat: Vendor = {
   signs: false,
   tellsWait: true,
-  read: (call) => {
-    const body = only(call.json(), "body", KNOWN);
-    textOf(body["model"], "model");
-    const effort = body["reasoning_effort"];
-    need(effort === undefined || EFFORTS.includes(effort as string), "reasoning_effort: unknown value");
-    need(
-      body["stream_options"] === undefined || body["stream"] === true,
-      "stream_options: only with a stream",
-    );
-    const tools = listOf(body["tools"] ?? [], "tools").map(readTool);
-    need(body["tools"] === undefined || tools.length > 0, "tools: must not be empty");
-    need(body["tool_choice"] === undefined || tools.length > 0, "tool_choice: only with tools");
-    const all = listOf(body["messages"], "messages").map((each, place) =>
-      readMessage(fieldsOf(each, `messages.${place}`), `messages.${place}`),
-    );
-    return {
-      system: all.flatMap((each) => (typeof each === "string" ? [each] : [])).join("\n"),
-      turns: needConversation(joined(all)),
-      tools,
-      schema: readFormat(body["response_format"]),
-      thinks: effort !== undefined && effort !== "none",
-    };
-  },
+  read: (call) => readBody(call.json()),
   say: (said, call) => {
     const body = call.json() as Fields;
     return body["stream"] === true ? stream(said, body["stream_options"] !== undefined) : whole(said);
@@ -61,6 +39,52 @@ export const chat: Vendor = {
     }
   },
 };
+
+/** Google's API in OpenAI's words: its newer models want a signature at each answer's first call, also that there is none. */
+export const googleChat: Vendor = {
+  ...chat,
+  read: (call) => {
+    const body = fieldsOf(call.json(), "body");
+    const messages = listOf(body["messages"], "messages").map((each) => {
+      const message = fieldsOf(each, "messages");
+      const calls = message["tool_calls"];
+      return calls === undefined ? message : { ...message, tool_calls: readSigned(calls) };
+    });
+    return readBody({ ...body, messages });
+  },
+};
+
+function readSigned(calls: unknown): unknown[] {
+  return listOf(calls, "tool_calls").map((call, place) => {
+    const { extra_content: extra, ...plain } = fieldsOf(call, "tool_calls");
+    need(
+      place > 0 || extra !== undefined,
+      "Function call is missing a thought_signature in functionCall parts.",
+    );
+    return plain;
+  });
+}
+
+function readBody(value: unknown): Asked {
+  const body = only(value, "body", KNOWN);
+  textOf(body["model"], "model");
+  const effort = body["reasoning_effort"];
+  need(effort === undefined || EFFORTS.includes(effort as string), "reasoning_effort: unknown value");
+  need(body["stream_options"] === undefined || body["stream"] === true, "stream_options: only with a stream");
+  const tools = listOf(body["tools"] ?? [], "tools").map(readTool);
+  need(body["tools"] === undefined || tools.length > 0, "tools: must not be empty");
+  need(body["tool_choice"] === undefined || tools.length > 0, "tool_choice: only with tools");
+  const all = listOf(body["messages"], "messages").map((each, place) =>
+    readMessage(fieldsOf(each, `messages.${place}`), `messages.${place}`),
+  );
+  return {
+    system: all.flatMap((each) => (typeof each === "string" ? [each] : [])).join("\n"),
+    turns: needConversation(joined(all)),
+    tools,
+    schema: readFormat(body["response_format"]),
+    thinks: effort !== undefined && effort !== "none",
+  };
+}
 
 function readTool(tool: unknown): string {
   const { type, function: called } = only(tool, "tools", "type function");

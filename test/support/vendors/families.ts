@@ -4,7 +4,7 @@ import type { RecordedCall, ScriptedProvider } from "@switchyard/testkit";
 import { CANARIES, SCENE_ENV } from "../gateway-scene.ts";
 import { startGateway } from "../gateway.ts";
 import type { Form, Gateway } from "../gateway.ts";
-import { chat } from "./chat.ts";
+import { chat, googleChat } from "./chat.ts";
 import { converse } from "./converse.ts";
 import { gemini } from "./gemini.ts";
 import { messages } from "./messages.ts";
@@ -128,7 +128,7 @@ export const FAMILIES: readonly Served[] = [
     model: "gemini-3-flash",
     provider: { family: "gemini" },
     base: "/v1beta/openai",
-    paths: [[/^\/v1beta\/openai\/chat\/completions$/u, chat]],
+    paths: [[/^\/v1beta\/openai\/chat\/completions$/u, googleChat]],
     auth: bearer,
   },
   {

@@ -12,6 +12,8 @@ import type { Pieces } from "../json/splice.ts";
 import { withoutForeignSignatures } from "../origin/foreign-signatures.ts";
 import { withoutForeignThinking } from "../origin/foreign-thinking.ts";
 import { withoutLostReasoning } from "../origin/lost-reasoning.ts";
+import { withMissingSignatures } from "../origin/missing-signatures.ts";
+import { wantsSignatures } from "../origin/no-signature.ts";
 import { marked, type MarkedKey, ownContents, ownThoughtSignatures } from "../origin/origin-marks.ts";
 import type { Origin } from "../origin/own-signatures.ts";
 import { type BodyFacts, readRequestFacts } from "../request/facts.ts";
@@ -112,13 +114,17 @@ function cleanBody(input: ExchangeInput): Uint8Array {
 function withOwnContents(input: ExchangeInput, { own, shared }: Origin): Uint8Array {
   const { facts, family } = input;
   const isGoogles = facts.endpoint === "chat" && family.name === "gemini";
-  const body = isGoogles ? input.body : withoutLost(input, { own, shared });
+  const body = isGoogles ? withSignatures(input) : withoutLost(input, { own, shared });
   // Elsewhere too they may stand in the history, where Google served before.
   const signed = isGoogles || shared ? ownThoughtSignatures(body, own, isGoogles && shared) : body;
   if (!facts.encrypted) return signed;
   const contents = ownContents(signed, own, shared);
   if (contents.isElsewhere) throw new ElsewhereFault();
   return contents.body;
+}
+
+function withSignatures({ facts, body, model }: ExchangeInput): Uint8Array {
+  return wantsSignatures(model) ? withMissingSignatures(body, facts.layout.messages) : body;
 }
 
 /** Without what the server would refuse the conversation for: signatures of Google's that are not its own, reasoning that it does not keep. */

@@ -3,6 +3,7 @@ import { skipString } from "../json/skip.ts";
 import { type Edit, splice } from "../json/splice.ts";
 import { decodeUtf8, encodeUtf8, rangeEquals } from "../json/text.ts";
 import { KeyFinder } from "../request/find-key.ts";
+import { NO_SIGNATURE } from "./no-signature.ts";
 import { markOf, originAt } from "./origin-mark.ts";
 import { orphanedIds } from "./orphaned-ids.ts";
 import { enclosingItem, itemType, removeItems } from "./remove-items.ts";
@@ -22,8 +23,7 @@ const FINDERS = {
 export type MarkedKey = keyof typeof FINDERS;
 
 const ENCRYPTED = FINDERS.encrypted_content;
-/** Google's documented word for a signature that is not there (BH-26). */
-const NO_SIGNATURE = encodeUtf8("skip_thought_signature_validator");
+const NO_SIGNATURE_BYTES = encodeUtf8(NO_SIGNATURE);
 const LONGEST_SEAL = 40;
 const QUOTE = 0x22;
 const NOTHING: readonly string[] = [];
@@ -87,7 +87,7 @@ export function ownThoughtSignatures(body: Uint8Array, own: string, strangers: b
     if (origin === own) {
       edits.push({ start, end: start + markOf(own).length, replacement: new Uint8Array(0) });
     } else if (origin !== undefined || (strangers && !isEmpty(body, at))) {
-      edits.push({ start, end: skipString(body, start, body.length) - 1, replacement: NO_SIGNATURE });
+      edits.push({ start, end: skipString(body, start, body.length) - 1, replacement: NO_SIGNATURE_BYTES });
     }
   }
   return edits.length === 0 ? body : splice(body, edits);

@@ -54,4 +54,43 @@ describe("BH-26: signatures of Google's compatible API", () => {
       signature: "google-gemini-v1:of-a",
     });
   });
+
+  const SKIPPED = signed("skip_thought_signature_validator");
+  const calls = [call("a"), call("b")];
+  const results = ["a", "b"].map((tool_call_id) => ({ role: "tool", tool_call_id, content: "1" }));
+  const asked = {
+    model: "g",
+    messages: [...ASK.messages, { role: "assistant", content: null, tool_calls: calls }, ...results],
+  };
+  const callsTo = (endpoint: "chat" | "messages", model: string, body: object): unknown => {
+    const origin = { own: "own", shared: true };
+    const { json } = sent(planOf(endpoint, "gemini", body, { ...COMPATIBLE, model, origin }));
+    return (json["messages"] as { tool_calls?: unknown }[])[1]?.tool_calls;
+  };
+
+  it("that are not there are said to be none, at the first call alone, to models that ask for them", () => {
+    expect(callsTo("chat", "gemini-3-flash", asked)).toEqual([call("a", SKIPPED), call("b")]);
+    expect(callsTo("chat", "gemini-2.5-pro", asked)).toEqual(calls);
+    const used = ["a", "b"].map((id) => ({ type: "tool_use", id, name: "f", input: {} }));
+    const given = ["a", "b"].map((id) => ({ type: "tool_result", tool_use_id: id, content: "1" }));
+    const messages = [
+      ...ASK.messages,
+      { role: "assistant", content: used },
+      { role: "user", content: given },
+    ];
+    expect(callsTo("messages", "gemini-3-flash", { ...ASK, messages })).toEqual([
+      call("a", SKIPPED),
+      call("b"),
+    ]);
+    expect(callsTo("messages", "gemini-2.0-flash", { ...ASK, messages })).toEqual(calls);
+  });
+
+  it("P1: a conversation without calls, or with signed ones, passes as it is", () => {
+    const told = { role: "assistant", content: null, tool_calls: [call("a"), call("b", signed("of-b"))] };
+    for (const answer of [told, { role: "assistant", content: "x", tool_calls: [] }]) {
+      const text = JSON.stringify({ model: "m", messages: [...ASK.messages, answer] });
+      const origin = { own: "own", shared: false };
+      expect(sent(planOf("chat", "gemini", text, { ...COMPATIBLE, origin })).text).toBe(text);
+    }
+  });
 });

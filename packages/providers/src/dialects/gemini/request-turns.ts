@@ -9,12 +9,9 @@ import type {
   Turn,
 } from "../../neutral/request.ts";
 import { invalidField, notTranslatable } from "../../translate/fault.ts";
+import { NO_SIGNATURE, wantsSignatures } from "../../origin/no-signature.ts";
 
 const GOOGLE = "google-gemini-v1";
-/** Google's documented word for calls whose signature is not there, which its newer models would refuse (BH-26). */
-const NO_SIGNATURE = "skip_thought_signature_validator";
-/** They ask for no signature. */
-const OLDER = /gemini-[12](?:\D|$)/u;
 
 interface Content {
   readonly role: "user" | "model";
@@ -36,7 +33,7 @@ export function writeContents(turns: readonly Turn[], model: string): Json[] {
   const called = new Map<string, Called>();
   for (const [role, blocks] of joined(turns)) {
     const parts =
-      role === "model" ? writeModel(blocks, called, !OLDER.test(model)) : writeUser(blocks, called);
+      role === "model" ? writeModel(blocks, called, wantsSignatures(model)) : writeUser(blocks, called);
     const last = contents.at(-1);
     // A turn of which nothing is left lets those around it meet.
     if (last?.role === role) last.parts.push(...parts);

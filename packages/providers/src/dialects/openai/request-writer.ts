@@ -16,6 +16,7 @@ import { urlOfSource } from "../../translate/data-url.ts";
 import { notTranslatable } from "../../translate/fault.ts";
 import { Fields } from "../../translate/fields.ts";
 import type { Target } from "../format.ts";
+import { NO_SIGNATURE, wantsSignatures } from "../../origin/no-signature.ts";
 import { writeGoogle } from "./google-signature.ts";
 import { isStrictSchema } from "./strict-schema.ts";
 
@@ -90,11 +91,17 @@ interface Wishes {
   readonly thinking: boolean;
   /** Google's signatures. */
   readonly signatures: boolean;
+  /** A call without one has to say so (BH-26). */
+  readonly everyCallSigned: boolean;
 }
 
 function wishesOf({ family, model }: Target): Wishes {
   const isOpenAi = family === "openai" || family === "azure_openai";
-  return { thinking: !isOpenAi && WANTS_THINKING.test(model), signatures: family === "gemini" };
+  return {
+    thinking: !isOpenAi && WANTS_THINKING.test(model),
+    signatures: family === "gemini",
+    everyCallSigned: family === "gemini" && wantsSignatures(model),
+  };
 }
 
 function writeTurn(turn: Turn, wishes: Wishes): Json[] {
@@ -107,7 +114,7 @@ function writeTurn(turn: Turn, wishes: Wishes): Json[] {
  * signature alone, with the call or the text that it came with. Of what nobody signed most servers refuse the field, and some ask for it.
  */
 function writeAssistant(turn: Turn, wishes: Wishes): Json {
-  const calls: Json[] = [];
+  const calls: JsonObject[] = [];
   let text = "";
   let thought = "";
   let pending: string | undefined;
@@ -124,6 +131,9 @@ function writeAssistant(turn: Turn, wishes: Wishes): Json {
     else if (block.kind === "thinking") thought += block.signature === undefined ? block.text : "";
     else if (block.kind !== "redacted") throw refusal(block);
   }
+  const [first] = calls;
+  const lacks = wishes.everyCallSigned && calls.every(({ extra_content }) => extra_content === undefined);
+  if (first !== undefined && lacks) calls[0] = { ...first, extra_content: writeGoogle(NO_SIGNATURE) };
   return {
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
@@ -133,7 +143,7 @@ function writeAssistant(turn: Turn, wishes: Wishes): Json {
   };
 }
 
-function writeCall(block: ToolCallBlock, signature: string | undefined): Json {
+function writeCall(block: ToolCallBlock, signature: string | undefined): JsonObject {
   return {
     id: shortId(block.id, ID_LIMIT),
     type: "function",
