@@ -258,6 +258,16 @@ describe("switchyard serve", () => {
     expect(await node.stop()).toEqual({ code: 0, signal: null });
   });
 
+  it("drains a worker too that was starting when the drain began", async () => {
+    await using node = await serving("serve", "--config", configFile("http://127.0.0.1:1"), "--workers", "2");
+    const [, pid = ""] = await node.waitForLine(/"worker":2,"pid":(\d+)/);
+    process.kill(Number(pid), "SIGKILL");
+    await node.waitForLine(/"worker":3,"pid"/);
+    node.kill("SIGTERM");
+    expect(await node.exited).toEqual({ code: 0, signal: null });
+    expect(node.stderr).toMatch(/"worker":3,"message":"drained"/);
+  });
+
   it("says once why its workers cannot start", async () => {
     await using first = await serving("serve", "--config", configFile("http://127.0.0.1:1"));
     const listen = { ...ANY_PORTS, http: new URL(urlOf(first, "http")).host };

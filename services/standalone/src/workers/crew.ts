@@ -98,6 +98,8 @@ export class Crew {
         this.#waiting.get(message.id)?.(message.text);
         break;
       case "ready":
+        // It listens for what it is told from now on.
+        if (this.#draining) tell(worker, { kind: "drain" });
         this.#ready += 1;
         if (this.#ready < this.#size) break;
         this.#serving = true;
