@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { AE, CH, data, EOF, FLUSH, G, HEALTHY, raw, ROLE, RST, sse } from "@switchyard/testkit";
+import { AE, CH, data, EOF, HANG, paced, FLUSH, G, HEALTHY, raw, ROLE, RST, sse } from "@switchyard/testkit";
 import type { Answer, Step } from "@switchyard/testkit";
 import { forEachForm } from "../support/gateway-stage.ts";
 import type { Scene, SceneSpec } from "../support/gateway-scene.ts";
@@ -7,6 +7,7 @@ import { event, pending } from "../support/responses.ts";
 import { FAMILIES } from "../support/translation-cases.ts";
 import { frame } from "../support/vendors/converse.ts";
 
+const CLOCKS = { first_token_timeout: "1s", stream_idle_timeout: "1s" };
 const HALF = "Half an ans";
 const PATHS = ["/v1/chat/completions", "/v1/messages", "/v1/responses"] as const;
 type Path = (typeof PATHS)[number];
@@ -171,6 +172,38 @@ forEachForm("streams that are cut", {}, (stage) => {
         expect(text).not.toMatch(FAILS[path]);
         expect(scene.counts).toEqual({ A: 1, B: 1 });
       }
+    },
+  );
+
+  it.concurrent.for(cases)(
+    "BH-41, E5: %s that only begins, or falls silent, keeps no caller of %s waiting",
+    async ([name, path, { spec, begun, shown, of }]) => {
+      const policy = { ...CLOCKS, bench: { failures: 0 } };
+      await using scene = await stage.scene({ ...spec, policy });
+      // Signs of life are no token.
+      const alive = name === "Anthropic" ? AE("ping", { type: "ping" }) : ": ping\n\n";
+      const pings =
+        of === sse
+          ? paced(
+              250,
+              Array.from({ length: 12 }, () => alive),
+            )
+          : [];
+      scene.A.answer(of([begun, FLUSH, ...pings, HANG]));
+      scene.B.answer(HEALTHY("from b"));
+      let began = performance.now();
+      expect((await ask(scene, path)).text).toContain("from b");
+      expect(performance.now() - began).toBeGreaterThan(950);
+      expect(performance.now() - began).toBeLessThan(2_500);
+      expect(scene.counts).toEqual({ A: 1, B: 1 });
+      scene.A.answer(of([begun, FLUSH, shown, FLUSH, HANG]));
+      began = performance.now();
+      const { text } = await ask(scene, path);
+      expect(performance.now() - began).toBeLessThan(2_500);
+      expect(text).toContain(HALF);
+      expect(text).toMatch(FAILS[path]);
+      expect(text).not.toMatch(ENDS);
+      expect(scene.counts).toEqual({ A: 2, B: 1 });
     },
   );
 });
