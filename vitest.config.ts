@@ -5,6 +5,11 @@ const everywhere = (kind: string): string[] => [
   `{packages/*/test,services/*/test,test}/**/*.${kind}.test.ts`,
 ];
 
+/** What holds times and memory against bounds, which a neighbour's work would spoil. */
+const MEASURE = ["bench-propagation", "config-over-nats", "slow-readers"].map(
+  (name) => `test/chaos/${name}.e2e.test.ts`,
+);
+
 export default defineConfig({
   test: {
     // For the product's processes that tests start by the hundred: sources are stripped and compiled once.
@@ -48,12 +53,22 @@ export default defineConfig({
         extends: true,
         test: {
           name: "e2e",
-          include: ["test/**/*.e2e.test.ts"],
-          globalSetup: ["test/nats.global-setup.ts"],
+          include: everywhere("e2e"),
+          exclude: MEASURE,
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "alone",
+          include: MEASURE,
           testTimeout: 90_000,
           hookTimeout: 90_000,
           fileParallelism: false,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -25,6 +25,7 @@ const vitest = spawn(
     join(root, "node_modules/vitest/vitest.mjs"),
     "run",
     "--project=e2e",
+    "--project=alone",
     `--testTimeout=${TEST_TIMEOUT_MS}`,
     "test/chaos/nats-outage",
     "test/chaos/slow-readers",
