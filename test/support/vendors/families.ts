@@ -142,6 +142,20 @@ export const FAMILIES: readonly Served[] = [
 
 export const CALLER_KEY = "ck-test-matrix";
 
+/** The group of all families: who is not away serves. */
+export const POOL = "pool";
+
+function groupOf(name: string, families: readonly Served[]): object {
+  const policy = {
+    preset: "group_failover",
+    retry: { max_retries: 0 },
+    bench: { failures: 0 },
+    max_attempts: 32,
+  };
+  const deployments = families.map((family) => ({ provider: family.name, model: family.model, weight: 100 }));
+  return { name, deployments, policy };
+}
+
 /** A gateway with every family behind it, each a group of its own name. */
 export interface Matrix extends AsyncDisposable {
   readonly gateway: Gateway;
@@ -180,16 +194,15 @@ export async function startMatrix(form: Form, families: readonly Served[] = FAMI
       credential: { env: "SCENE_UPKEY_A" },
       ...provider,
     })),
-    groups: families.map((family) => ({
-      name: family.name,
-      deployments: [{ provider: family.name, model: family.model, weight: 100 }],
-      policy: { preset: "group_failover", retry: { max_retries: 0 }, bench: { failures: 0 } },
-    })),
+    groups: [
+      ...families.map((family) => groupOf(family.name, [family])),
+      ...(families.length > 1 ? [groupOf(POOL, families)] : []),
+    ],
     keys: [
       {
         name: "matrix",
         secret: { sha256: createHash("sha256").update(CALLER_KEY).digest("hex") },
-        groups: families.map(({ name }) => name),
+        groups: [...families.map(({ name }) => name), ...(families.length > 1 ? [POOL] : [])],
       },
     ],
   };
