@@ -72,7 +72,7 @@ export const wordings: readonly ErrorRule[] = [
     /\bapi[- ]?(?:key|token)(?: (?:you )?provided)? (?:is |has |was |has been )?(?:not valid|not found|invalid|expired|incorrect|missing|revoked|reported as leaked|not provided|wrong|required)\b/,
     /\binvalid (?:access|bearer|auth\w{0,15}|subscription|security|credentials?) (?:token|key|header|credentials?)\b|\binvalid (?:authentication|credentials)\b/,
     /\bauthentication (?:fails|failed|parameter not received|required|error)\b|\b(?:missing|no) (?:auth\w{0,15}) (?:header|credentials|token)/,
-    /\b(?:security|access|bearer|auth\w{0,10}|api|jwt) token (?:included in the request )?(?:is |has )?(?:invalid|expired|missing)\b|\brequest had invalid authentication/,
+    /\b(?:security|access|bearer|auth\w{0,10}|api|jwt) token (?:included in the request )?(?:is |has )?(?:invalid|expired|missing)\b|\brequest had invalid authentication|\btoken (?:seems|appears) (?:to be )?(?:invalid|expired)\b/,
     /\b(?:didn't|did not|must) provide (?:an|your) api key\b|\bwithout established identity\b|\brequest signature we calculated does not match\b|\bx-api-key header is required\b/,
     /^unauthorized\.?$|无效的(?:令牌|api)|令牌(?:已过期|无效)|身份验证失败/,
   ]),
@@ -80,6 +80,7 @@ export const wordings: readonly ErrorRule[] = [
     /\bmax_tokens must be at least 1, got -(?!1\b)\d/,
     /\binputs?` tokens \+ `max_new_tokens`|\binputs?` must have less than \d+ tokens/,
     /\bmaximum context length (?:is|of)\b|\bexceed\w{0,2} (?:the )?context limit\b/,
+    /\bexceeds? (?:the |this |its )?(?:model's |available |maximum |max )*context[- _]?(?:window|length|size)\b/,
   ]),
   // Faults of an output cap share their words with overflows of the context, but are the caller's to correct.
   says("invalid_request", malformed, [
