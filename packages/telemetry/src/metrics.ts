@@ -40,7 +40,7 @@ export class Metrics {
   readonly #inFlight = this.#gauge("deployment_in_flight", "Requests in flight", ["group", "deployment"]);
   readonly #benched = this.#gauge("benches", "Benches in force", ["scope"]);
   readonly #bus = this.#gauge("bus_connected", "1 while the event bus is connected", []);
-  readonly #dropped = this.#gauge("bus_dropped_total", "Events dropped while the bus was away", []);
+  readonly #dropped = this.#counter("bus_dropped_total", "Events dropped while the bus was away", []);
   readonly #revision = this.#gauge("config_revision", "Revision of the config in force", []);
   readonly #duration = this.#histogram("request_duration_seconds", "Request to last byte", DURATION_BUCKETS);
   readonly #firstByte = this.#histogram(
@@ -75,7 +75,7 @@ export class Metrics {
   get busConnected(): GaugeSeries {
     return this.#bus;
   }
-  get busDropped(): GaugeSeries {
+  get busDropped(): Series {
     return this.#dropped;
   }
   get configRevision(): GaugeSeries {

@@ -78,9 +78,12 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
 
   let draining = false;
   const readiness = (): Readiness => join(hosted.readiness, bus, config, draining);
+  let droppedBefore = 0;
   const refresh = (): void => {
     metrics.busConnected.set(bus.state === "connected" ? 1 : 0);
-    metrics.busDropped.set(bus.counters().dropped);
+    const { dropped } = bus.counters();
+    metrics.busDropped.inc(dropped - droppedBefore);
+    droppedBefore = dropped;
   };
   const addresses: Partial<Record<ListenerName, string>> = {};
   const rpc = await listenRpc(hosted.registrations, options, runtime);

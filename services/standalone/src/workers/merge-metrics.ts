@@ -1,5 +1,5 @@
 /** Gauges that add up; of any other the largest is told, since every worker sees the same thing. */
-const ADDING_GAUGES = new Set(["switchyard_deployment_in_flight", "switchyard_bus_dropped_total"]);
+const ADDING_GAUGES = new Set(["switchyard_deployment_in_flight"]);
 
 interface Family {
   readonly comments: string[];
