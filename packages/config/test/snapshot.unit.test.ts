@@ -282,6 +282,13 @@ test("secrets are read from the environment and from files, white space cut off;
   });
   expect(resolve(folder).kind).toBe("missing");
   expect(resolveSecret({ from: "none" }, processSecrets)).toEqual({ kind: "none" });
+  process.env["SNAPSHOT_TEST_KEY"] = " sk-1\n";
+  expect(resolveSecret({ from: "env", name: "SNAPSHOT_TEST_KEY" }, processSecrets)).toMatchObject({
+    secret: "sk-1",
+  });
+  process.env["SNAPSHOT_TEST_KEY"] = " \n";
+  expect(resolveSecret({ from: "env", name: "SNAPSHOT_TEST_KEY" }, processSecrets).kind).toBe("missing");
+  delete process.env["SNAPSHOT_TEST_KEY"];
   expect(resolveSecret({ from: "env", name: "SURELY_NOT_SET_ANYWHERE" }, processSecrets).kind).toBe(
     "missing",
   );

@@ -97,6 +97,35 @@ describe("a kept token", () => {
     tokens.refused("t1");
     expect(tokens.current()).toBeUndefined();
   });
+
+  it("that a provider refuses is replaced also where the clock was set back, and so is one that did not come", async () => {
+    grant("t1", now + 2 * HOUR);
+    now += HOUR;
+    const tokens = source();
+    await tokens.next();
+    now -= HOUR;
+    tokens.refused("t1");
+    expect(tokens.current()).toBeUndefined();
+    now += HOUR;
+    fail(new TokenError("status 500"));
+    await tokens.next();
+    now -= HOUR;
+    grant("t2", now + HOUR);
+    expect(await tokens.next()).toBe("t2");
+  });
+
+  it("has no white space around it, and fits a header", async () => {
+    grant(" t1\r\n", undefined);
+    const tokens = source();
+    expect(await tokens.next()).toBe("t1");
+    const other = source();
+    for (const odd of ["a\nb: c", "a\u0000", "\u2603", " \n"]) {
+      grant(odd, undefined);
+      expect(await other.next()).toBeUndefined();
+      now += 2_000;
+    }
+    expect([other.isFailing, other.failure]).toEqual([true, "an empty token"]);
+  });
 });
 
 describe("a token that does not come", () => {

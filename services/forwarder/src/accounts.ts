@@ -1,14 +1,14 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import type { EventBus } from "@switchyard/bus";
 import { SUBJECTS } from "@switchyard/cluster";
-import { readProviders, resolveSecret } from "@switchyard/config";
+import { describeReference, readProviders, resolveSecret } from "@switchyard/config";
 import type { ProviderAccount, ResolvedSecret, SecretSource } from "@switchyard/config";
 import type { Config } from "@switchyard/proto/config/v1/config";
 import { ProviderReadinessSchema } from "@switchyard/proto/events/v1/events";
 import { FAMILIES } from "@switchyard/providers";
 import type { Family } from "@switchyard/providers";
 import type { Logger } from "@switchyard/telemetry";
-import type { TokenSource } from "@switchyard/upstream";
+import { isFieldValue, type TokenSource } from "@switchyard/upstream";
 import { missingToken, openCloudTokens, tokensOf } from "./account-tokens.ts";
 import type { AccountTokens, OpenTokens } from "./account-tokens.ts";
 
@@ -104,9 +104,9 @@ export class Accounts {
     const before = this.#held;
     this.#held = new Map(
       accounts.map((facts) => {
-        const secret = resolveSecret(facts.credential, this.#secrets);
-        const tokens = tokensOf(facts, secret, before.get(facts.name)?.tokens, this.#openTokens);
-        return [facts.name, { facts, secret, tokens }];
+        const found = resolveSecret(facts.credential, this.#secrets);
+        const tokens = tokensOf(facts, found, before.get(facts.name)?.tokens, this.#openTokens);
+        return [facts.name, { facts, secret: tokens === undefined ? sendable(facts, found) : found, tokens }];
       }),
     );
     const kept = new Set([...this.#held.values()].map(({ tokens }) => tokens));
@@ -147,4 +147,11 @@ export class Accounts {
     });
     this.#bus.publish(SUBJECTS.readinessOf(this.#name), toBinary(ProviderReadinessSchema, readiness));
   }
+}
+
+/** A secret that no header can carry would fail every request, and look like its caller's fault; AWS's as JSON only signs. */
+function sendable({ credential, family }: ProviderAccount, found: ResolvedSecret): ResolvedSecret {
+  if (found.kind !== "secret" || isFieldValue(found.secret)) return found;
+  if (FAMILIES.get(family)?.tokens === "aws" && found.secret.startsWith("{")) return found;
+  return { kind: "missing", reference: `${describeReference(credential)}: what it holds fits no header` };
 }

@@ -130,4 +130,16 @@ providers:
     expect(told.at(-1)).toEqual(["leaving"]);
     expect(vi.getTimerCount()).toBe(0);
   });
+
+  it.each(["sk-1\nsk-2-secret", "sk-\u2603-secret", "sk-secret\u0000"])(
+    "R10: a secret that no header can carry is not there, and nobody's requests are at fault: %j",
+    (secret) => {
+      const { made, logger, told } = accounts({ KEY_A: secret });
+      expect(made.find("a")).toBeUndefined();
+      expect(told.at(-1)).toEqual(["a"]);
+      expect(logger.lines[0]?.fields["missing"]).toMatch(/KEY_A.*fits no header/u);
+      expect(JSON.stringify(logger.lines)).not.toContain('secret"');
+      made.close();
+    },
+  );
 });

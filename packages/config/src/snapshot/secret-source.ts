@@ -1,10 +1,9 @@
 import { readFileSync, statSync } from "node:fs";
 import type { Credential, KeySecret } from "@switchyard/proto/config/v1/config";
 
-/** Where secrets are read. Undefined: not there, or empty. */
+/** Where secrets are read, without white space at their ends. Undefined: not there, or empty. */
 export interface SecretSource {
   env(name: string): string | undefined;
-  /** White space at both ends is cut off. */
   file(path: string): string | undefined;
 }
 
@@ -25,7 +24,7 @@ const MAX_SECRET_BYTES = 65_536;
 
 /** Secrets of this process's environment and of files, relative to its working directory. */
 export const processSecrets: SecretSource = {
-  env: (name) => process.env[name] || undefined,
+  env: (name) => process.env[name]?.trim() || undefined,
   file: readSecretFile,
 };
 

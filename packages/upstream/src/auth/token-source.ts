@@ -1,3 +1,5 @@
+import { isFieldValue } from "@switchyard/http1";
+
 /** Gets what a credential stands for, a token or a key that ends, and keeps it while it is good. */
 export interface TokenSource {
   /** None is at hand, and the last try to get one failed. */
@@ -75,7 +77,10 @@ class KeptToken implements TokenSource {
   next(): Promise<string | undefined> {
     const now = this.#now();
     if (this.#pending === undefined) {
-      if (now < this.#restsUntil || this.#closed.signal.aborted) return Promise.resolve(undefined);
+      const rest = this.#restsUntil - now;
+      // One that is longer is of a clock that was set back since.
+      const rests = rest > 0 && rest <= REST_MS;
+      if (rests || this.#closed.signal.aborted) return Promise.resolve(undefined);
       this.#pending = this.#get(now).finally(() => {
         this.#pending = undefined;
       });
@@ -84,7 +89,9 @@ class KeptToken implements TokenSource {
   }
 
   refused(token: string): void {
-    if (token === this.#token && this.#now() - this.#gotAt >= NEW_MS) this.#goodUntil = 0;
+    const age = this.#now() - this.#gotAt;
+    // A clock that was set back tells nothing of its age, nor of its end.
+    if (token === this.#token && (age >= NEW_MS || age < 0)) this.#goodUntil = 0;
   }
 
   close(): void {
@@ -100,8 +107,10 @@ class KeptToken implements TokenSource {
     const timer = setTimeout(() => late.abort(), LONGEST_MS);
     const ends = AbortSignal.any([late.signal, this.#closed.signal]);
     try {
-      const { token, expires } = await Promise.race([this.#ask(ends), aborted(ends)]);
+      const { token: given, expires } = await Promise.race([this.#ask(ends), aborted(ends)]);
+      const token = given.trim();
       if (token === "") throw new TokenError("an empty token");
+      if (!isFieldValue(token)) throw new TokenError("a token that no header can carry");
       const life = expires === undefined ? undefined : expires - now;
       this.#token = token;
       this.#gotAt = now;

@@ -17,7 +17,7 @@ const NOT_RPC = /^HTTP \d+$/;
 export async function apply({ file, url, dryRun }: ApplyCommand): Promise<number> {
   const { config, warnings } = await readConfig(file);
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
-  const key = process.env[KEY_VARIABLE];
+  const key = process.env[KEY_VARIABLE]?.trim();
   if (!key) throw new CommandError(`${KEY_VARIABLE} is not set: it must hold the key of an account admin`);
   const urls = url === undefined ? (config.runtime?.router?.urls ?? []) : [url];
   if (urls.length === 0)
