@@ -82,6 +82,23 @@ describe("a request that fails over", () => {
     expect(stage.published.outcomes).toEqual(["a/m=invalid_response"]);
   });
 
+  it("E7, P5: an error inside a choice moves on, and is told in the provider's words", async () => {
+    const stage = createStage(A, EXHAUSTED);
+    stage.ask();
+    const error = { message: "upstream slow", code: 429 };
+    const choice = {
+      index: 0,
+      message: { role: "assistant", content: "par" },
+      finish_reason: "error",
+      error,
+    };
+    stage.upstream.at(0).answer(200, JSON.stringify({ choices: [choice] }));
+    expect(stage.sink.head?.status).toBe(429);
+    expect(JSON.parse(stage.sink.body)).toEqual({ error });
+    await stage.close();
+    expect(stage.published.outcomes).toEqual(["a/m=rate_limited"]);
+  });
+
   it("E7: a status that HTTP does not have is no answer, and the attempts are told", async () => {
     const stage = createStage(A, EXHAUSTED);
     stage.ask();

@@ -41,8 +41,8 @@ export type ReadAnswer =
       /** The caller asked for a stream that the provider did not make: a translated `body` is one all the same, told at once. */
       readonly streamed?: boolean;
     }
-  /** A 200 that holds an error; the body is to be recognised as one. */
-  | { readonly kind: "error" }
+  /** A 200 that holds an error; the body is to be recognised as one, or `said`, where the error stands deeper in it. */
+  | { readonly kind: "error"; readonly said?: Uint8Array }
   /** No usable answer: class `invalid_response`. `reason` holds nothing of the body. */
   | { readonly kind: "invalid"; readonly reason: string };
 

@@ -27,6 +27,26 @@ describe("readChatAnswer", () => {
     });
   });
 
+  it.each([
+    [
+      '"finish_reason":"error","error":{"message":"boom","code":502}',
+      '{"error":{"message":"boom","code":502}}',
+    ],
+    ['"finish_reason":null,"error":"boom"', '{"error":"boom"}'],
+  ])("section 5: a choice that broke off is its error: %s", (fields, said) => {
+    const reading = readChatAnswer(bytesOf(`{"choices":[{"message":{"content":"par"},${fields}}]}`));
+    expect(reading.kind === "error" && reading.said && textOf(reading.said)).toBe(said);
+  });
+
+  it.each([
+    '"finish_reason":"stop","error":{"code":""}',
+    '"finish_reason":"error","error":null',
+    '"error":{}',
+  ])("P1: one that says no more than that passes: %s", (fields) => {
+    const body = `{"choices":[{"message":{"content":"\\"error\\""},${fields}}]}`;
+    expect(readChatAnswer(bytesOf(body)).kind).toBe("usable");
+  });
+
   it("tells cached and reasoning tokens", () => {
     const cases = answered("chat.completions");
     const usageOf = (name: string) => {

@@ -45,7 +45,7 @@ export class WholeBody implements Body {
     const body = this.#held.take();
     const answer = this.#answer.readAnswer(body);
     if (answer.kind === "error") {
-      host.fail(providerFailure(host.answered, host.head, body, true));
+      host.fail(providerFailure(host.answered, host.head, answer.said ?? body, true));
     } else if (answer.kind === "invalid") {
       host.fail(unusable(host.head, `the provider's answer can't be used: ${answer.reason}`));
     } else {
