@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
-import { create } from "@bufbuild/protobuf";
+import { create, toJsonString } from "@bufbuild/protobuf";
 import { GetConfigRequestSchema, ConfigService } from "@switchyard/proto/admin/v1/config_service";
+import {
+  HealthStateService,
+  ListBenchesRequestSchema,
+  ListBenchesResponseSchema,
+} from "@switchyard/proto/health/v1/health_state_service";
 import { CallContext, createLeanClient } from "@switchyard/rpc";
 import { createScriptedProvider, FLUSH, freePort, json, raw, RST, SILENT, sse } from "@switchyard/testkit";
 import type { Answer, RecordedCall } from "@switchyard/testkit";
@@ -214,6 +219,12 @@ describe.each(FORMS)("BH-37: secrets stay where they are [%s]", (form) => {
     expectNothingIn(
       "the config",
       JSON.stringify(config, (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value)),
+    );
+    using health = createLeanClient(HealthStateService, { urls: [gateway.rpc.health] });
+    const { benches } = await health.listBenches(create(ListBenchesRequestSchema), call);
+    expectNothingIn(
+      "the benches",
+      toJsonString(ListBenchesResponseSchema, create(ListBenchesResponseSchema, { benches })),
     );
     expectNothingIn("NATS", tap.text);
     expectNothingIn("traces", collector.text);
