@@ -30,7 +30,9 @@ export const processSecrets: SecretSource = {
 
 function readSecretFile(path: string): string | undefined {
   try {
-    if (statSync(path).size > MAX_SECRET_BYTES) return undefined;
+    const found = statSync(path);
+    // A pipe or a device may give nothing, or never end, and all else would wait for it.
+    if (!found.isFile() || found.size > MAX_SECRET_BYTES) return undefined;
     return readFileSync(path, "utf8").trim() || undefined;
   } catch {
     // Missing and unreadable are the same to those who ask: the secret is not there.
