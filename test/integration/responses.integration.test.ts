@@ -70,6 +70,14 @@ forEachForm("responses", {}, (stage) => {
     expect(cut.some(({ type }) => type === "response.completed")).toBe(false);
   });
 
+  it.concurrent("BH-32, E6: that number is the next one behind a ping too, of a translated stream", async () => {
+    await using scene = await stage.scene({ order: ["A"], providers: CHAT_ONLY.providers ?? {} });
+    scene.A.answer(sse([ROLE, CH({ content: "Half" }), FLUSH, ": ping\n\n", FLUSH, EOF]));
+    const cut = dataOf(await (await ask(scene, { stream: true, store: false })).text());
+    expect(cut.map(({ sequence_number: number }) => number)).toEqual(cut.map((_, place) => place));
+    expect(cut.at(-1)).toMatchObject({ type: "error" });
+  });
+
   it.concurrent.for([
     ["no output", json(200, response("resp_1", "", { output: [] }))],
     [

@@ -90,9 +90,13 @@ function responsesEvent({ code, message, metadata }: Refusal, sent: Uint8Array |
     code,
     message,
     param: metadata["param"] ?? null,
-    sequence_number: nextSequenceNumber(sent),
+    sequence_number: toldSequenceNumber(metadata["sequence"]) ?? nextSequenceNumber(sent),
   };
   return Buffer.from(`event: error\ndata: ${JSON.stringify(error)}\n\n`);
+}
+
+function toldSequenceNumber(told: string | undefined): number | undefined {
+  return told !== undefined && /^\d{1,15}$/.test(told) ? Number(told) : undefined;
 }
 
 const SEQUENCE_NUMBER = /"sequence_number"\s*:\s*(\d{1,15})/g;

@@ -237,6 +237,13 @@ test("E6: the Responses error event goes on counting", () => {
   });
 });
 
+test("BH-32: the number that the forwarder tells counts, also behind a ping that has none", () => {
+  const cause = { ...refusal(502, "upstream_invalid_response", "cut"), metadata: { sequence: "5" } };
+  expect(text(errorEvent("responses", cause, "r", Buffer.from(": ping\n\n")))).toContain(
+    '"sequence_number":5',
+  );
+});
+
 test("BH-36, BH-38: an answer's head loses framing and hop-by-hop headers", () => {
   const headers = ["Connection", "transfer-encoding", "trailer", "x-request-id", "retry-after"].map(
     (name) => ({

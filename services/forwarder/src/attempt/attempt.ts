@@ -33,7 +33,7 @@ export interface AttemptListener {
   /** False asks to wait for {@link Attempt.resume}. */
   onBytes(bytes: Uint8Array): boolean;
   onServed(facts: ServedFacts): void;
-  /** The answer broke after it had begun; `event` and `sequence` as {@link BodyHost.fail} has them. */
+  /** The answer broke after it had begun; `event` as {@link BodyHost.fail} has it, `sequence` as {@link Body.sequence}. */
   onBroken(failure: AttemptFailure, event: Uint8Array | undefined, sequence: number | undefined): void;
   onFailed(failure: AttemptFailure): void;
   /** Something of ours threw, at whatever time; the exchange is aborted and nothing follows. */
@@ -220,7 +220,8 @@ export class Attempt implements ExchangeHandler, BodyHost {
     this.#listener.onServed(facts);
   }
 
-  fail(failure: AttemptFailure, event?: Uint8Array, sequence?: number): void {
+  fail(failure: AttemptFailure, event?: Uint8Array): void {
+    const sequence = this.#body?.sequence;
     if (this.#over) return;
     this.#finish();
     if (this.#serving) this.#listener.onBroken(failure, event, sequence);

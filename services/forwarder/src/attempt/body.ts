@@ -7,6 +7,8 @@ import { concat } from "../bytes.ts";
 
 /** How a response's body is taken in, by what its head says it is. Each ends the attempt once, through its host. */
 export interface Body {
+  /** Number of the event that comes next, where they have one. */
+  readonly sequence?: number | undefined;
   data(chunk: Uint8Array): void;
   end(): void;
   /** The exchange broke before its end. */
@@ -37,11 +39,8 @@ export interface BodyHost {
   /** What is left of the exchange is not wanted. */
   stop(): void;
   done(facts: ServedFacts): void;
-  /**
-   * Fails over, or breaks what is being served; `event` is the provider's own error event, where it sent one, `sequence` the number of the
-   * event that comes next, where they have one.
-   */
-  fail(failure: AttemptFailure, event?: Uint8Array, sequence?: number): void;
+  /** Fails over, or breaks what is being served; `event` is the provider's own error event, where it sent one. */
+  fail(failure: AttemptFailure, event?: Uint8Array): void;
   /** The body turned out to be a stream, or goes on as one, with another head. */
   become(body: Body, head: ExchangeHead): void;
 }

@@ -27,6 +27,10 @@ export class StreamBody implements Body {
     host.clocks.startBound(GATE_MS, () => this.#commit());
   }
 
+  get sequence(): number | undefined {
+    return this.#reader.sequence;
+  }
+
   data(chunk: Uint8Array): void {
     const reader = this.#reader;
     const out: Uint8Array[] = [];
@@ -78,6 +82,6 @@ export class StreamBody implements Body {
   #fault(): void {
     const failure = streamFailure(this.#reader, this.#host.head, this.#host.answered);
     const said = typeof failure.answer === "object" ? failure.answer.body : undefined;
-    this.#host.fail(failure, said, this.#reader.sequence);
+    this.#host.fail(failure, said);
   }
 }

@@ -122,7 +122,7 @@ export class Reply {
     this.#sink.end();
   }
 
-  /** It broke after it had begun; `event` and `sequence` as {@link BodyHost.fail} has them. */
+  /** It broke after it had begun; `event` and `sequence` as {@link AttemptListener.onBroken} has them. */
   break(broken: AttemptFailure, event: Uint8Array | undefined, sequence: number | undefined): void {
     this.#finish(broken.error, undefined);
     if (event !== undefined) {
@@ -136,7 +136,9 @@ export class Reply {
       this.#sink.end();
       return;
     }
-    this.#sink.fail(failure("upstream_invalid_response", broken.message, { status: 502 }));
+    // Where events are numbered, the one that ends the stream is too.
+    const metadata = sequence === undefined || sequence === 0 ? {} : { sequence: String(sequence) };
+    this.#sink.fail(failure("upstream_invalid_response", broken.message, { status: 502, metadata }));
   }
 
   // --- none
