@@ -171,8 +171,25 @@ export function takeEncryptedSeen(): boolean {
   return seen;
 }
 
+const ID = encodeUtf8('id"');
+let idSeen = false;
+
+/** The same of a key `id`, however it is written. */
+export function takeIdSeen(): boolean {
+  const seen = idSeen;
+  idSeen = false;
+  return seen;
+}
+
+/** Lengths that the keys have which are looked for, quote included: `id` with none, one and both of its letters escaped. */
+const NOTED = new Uint8Array(256);
+for (const length of [ENCRYPTED.length, ID.length, ID.length + 5, ID.length + 10]) NOTED[length] = 1;
+
 function noteKey(bytes: Uint8Array, start: number, end: number): void {
-  if (rangeEquals(bytes, start, end, ENCRYPTED)) encryptedSeen = true;
+  if (end - start === ENCRYPTED.length) {
+    if (rangeEquals(bytes, start, end, ENCRYPTED)) encryptedSeen = true;
+  } else if (rangeEquals(bytes, start, end, ID)) idSeen = true;
+  else if (bytes[start] === BACKSLASH || bytes[start + 1] === BACKSLASH) idSeen = true;
 }
 
 function skipObject(bytes: Uint8Array, at: number, limit: number, depth: number): number {
@@ -184,7 +201,7 @@ function skipObject(bytes: Uint8Array, at: number, limit: number, depth: number)
     const key = position + 1;
     position = skipString(bytes, key, limit);
     if (position === BAD) return BAD;
-    if (position - key === ENCRYPTED.length) noteKey(bytes, key, position);
+    if (NOTED[position - key] === 1) noteKey(bytes, key, position);
     position = skipSpace(bytes, position, limit);
     if (bytes[position] !== 0x3a) return BAD;
     position = skipValue(bytes, skipSpace(bytes, position + 1, limit), limit, depth);

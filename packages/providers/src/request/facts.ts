@@ -1,6 +1,6 @@
 import type { Endpoint } from "@switchyard/core";
 import { KeySlots, readString, scanDocument, scanObject, valueStart } from "../json/scan.ts";
-import { takeEncryptedSeen } from "../json/skip.ts";
+import { takeEncryptedSeen, takeIdSeen } from "../json/skip.ts";
 import { decodeUtf8 } from "../json/text.ts";
 import { readItemReferences } from "./item-references.ts";
 import {
@@ -107,6 +107,7 @@ const NOTHING: readonly string[] = [];
  */
 export function readRequestFacts(endpoint: Endpoint, bytes: Uint8Array): RequestFactsResult {
   takeEncryptedSeen();
+  takeIdSeen();
   if (!scanDocument(bytes, REQUEST_KEYS, slots)) {
     return fault("invalid_json", "The request body is not a valid JSON object.", null);
   }
@@ -216,6 +217,7 @@ function readContinued(bytes: Uint8Array): readonly string[] {
       ids.push(readString(bytes, conversationSlots.start(0), conversationSlots.end(0)));
     }
   }
-  if (slots.has(INPUT)) ids.push(...readItemReferences(bytes, slots.start(INPUT), slots.end(INPUT)));
+  if (takeIdSeen() && slots.has(INPUT))
+    ids.push(...readItemReferences(bytes, slots.start(INPUT), slots.end(INPUT)));
   return ids;
 }

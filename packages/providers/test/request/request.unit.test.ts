@@ -78,12 +78,34 @@ describe("what a request continues (P8)", () => {
     [{ input: [reference("rs_1"), { role: "user", content: "x" }, reference("msg_2")] }, ["msg_2", "rs_1"]],
     [{ previous_response_id: "resp_1", input: [reference("msg_1")] }, ["resp_1", "msg_1"]],
     [{ input: Array.from({ length: 40 }, (_, n) => reference(`i${n}`)) }, range(39, 0).map((n) => `i${n}`)],
+    [{ input: [{ id: "msg_1" }, { type: null, id: "msg_2" }] }, ["msg_2", "msg_1"]],
+    [
+      {
+        input: [
+          { id: "msg_1", role: "user", content: "x" },
+          { id: "fc_1", type: "function_call" },
+        ],
+      },
+      [],
+    ],
     [{ input: [reference(7), { type: "item_reference" }, "item_reference", null] }, []],
     [{ input: [{ role: "user", content: 'my "item_reference"' }] }, []],
     [{ input: [{ role: "user", content: [{ type: "item_reference", id: "x" }] }] }, []],
     [{ input: "item_reference" }, []],
   ])("%j", (fields, ids) => {
     expect(factsOf("responses", JSON.stringify({ model: "g", ...fields })).continues).toEqual(ids);
+  });
+
+  it("however its keys and its type are written", () => {
+    const written = [
+      '{"type":"item\\u005freference","id":"msg_1"}',
+      '{"\\u0074ype":"item_reference","\\u0069d":"msg_1"}',
+      '{"\\u0069\\u0064":"msg_1"}',
+      '{"i\\u0064":"m\\u0073g_1"}',
+    ];
+    for (const item of written) {
+      expect(factsOf("responses", `{"model":"g","input":[${item}]}`).continues).toEqual(["msg_1"]);
+    }
   });
 
   function range(from: number, to: number): number[] {
