@@ -1,3 +1,5 @@
+import { copyRange, trimEnd } from "../json/text.ts";
+import { isBareJson } from "../sse/bare-json.ts";
 import type { SseEvent } from "../sse/event.ts";
 import { SseFramer } from "../sse/framer.ts";
 import { PassThrough } from "../sse/pass-through.ts";
@@ -56,7 +58,14 @@ export abstract class PassingStream implements StreamReader {
   }
 
   #takeWhole(event: SseEvent): void {
-    if (event.dataLines === 0) {
+    if (isBareJson(event)) {
+      // A server that fails on its way may go on with a plain JSON error, as if the stream had never begun.
+      this.failure = copyRange(
+        event.bytes,
+        event.firstLine,
+        trimEnd(event.bytes, event.firstLine, event.end),
+      );
+    } else if (event.dataLines === 0) {
       // Of an end that was cut off nothing is lost when it held no data.
       if (!this.ending) this.passed.forward(event);
     } else if (event.dataLines === 1) {

@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject, parseJson } from "../json/lossless.ts";
 import { copyRange, encodeUtf8, rangeEquals, trimEnd } from "../json/text.ts";
+import { isBareJson } from "../sse/bare-json.ts";
 import type { SseEvent } from "../sse/event.ts";
 import { SseFramer } from "../sse/framer.ts";
 import type { StreamDecoder } from "./format.ts";
 
 const DONE = encodeUtf8("[DONE]");
-const OPEN_BRACE = 0x7b;
 
 /** What one dialect makes of the objects in its stream. */
 export interface SseHandler {
@@ -52,8 +52,7 @@ export class SseDecoder implements StreamDecoder {
   /** A server that fails on its way (Google's) may go on with a plain JSON error, as if the stream had never begun. */
   #takeOther(event: SseEvent): void {
     const { bytes, firstLine, end } = event;
-    if (bytes[firstLine] === OPEN_BRACE)
-      this.failure = copyRange(bytes, firstLine, trimEnd(bytes, firstLine, end));
+    if (isBareJson(event)) this.failure = copyRange(bytes, firstLine, trimEnd(bytes, firstLine, end));
     // Blank lines alone say nothing: a chunk's border within a line end makes one more of them.
     else if (!isLineEnd(bytes[firstLine])) this.#handler.onComment();
   }

@@ -43,3 +43,25 @@ describe("E6: an error after the end of an answer fails nothing", () => {
     });
   });
 });
+
+describe("P5: a plain JSON error where an event should be", () => {
+  const chunk = 'data: {"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n';
+  const error = { error: { code: 500, message: "internal", status: "INTERNAL" } };
+
+  it.each([JSON.stringify(error, undefined, 2), JSON.stringify([error]), `[ ${JSON.stringify(error)}\n]`])(
+    "is the provider's, whole or in a list: %s",
+    (said) => {
+      for (const endpoint of ["chat", "messages"] as const) {
+        const plan = planOf(endpoint, "openai_compatible", ASKS[endpoint] as object);
+        const run = runStream(plan, [chunk, said]);
+        expect(run).toMatchObject({ verdict: "cut", failure: said });
+        expect(run.text).not.toContain("internal");
+      }
+    },
+  );
+
+  it("a word in brackets is none", () => {
+    const plan = planOf("chat", "openai_compatible", ASKS["chat"] as object);
+    expect(runStream(plan, [chunk, "[DONE]\n\n"]).failure).toBeUndefined();
+  });
+});
