@@ -2,18 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { FamilyName } from "../../src/families/capabilities.ts";
 import { markOf, originOf } from "../../src/origin/origin-mark.ts";
 import { planOf, sent } from "../support/exchange.ts";
+import { call, signed } from "../support/google-calls.ts";
 
 const OWN = originOf("own");
 const OTHER = originOf("other");
 const origin = (shared: boolean): { origin: { own: string; shared: boolean } } => ({
   origin: { own: OWN, shared },
-});
-const signed = (thought_signature: string): object => ({ extra_content: { google: { thought_signature } } });
-const call = (id: string, more: object = {}): object => ({
-  id,
-  type: "function",
-  function: { name: "f", arguments: "{}" },
-  ...more,
 });
 const HI = { role: "user", content: "hi" };
 const RESULT = { role: "tool", tool_call_id: "a", content: "r" };

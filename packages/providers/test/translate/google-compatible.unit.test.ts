@@ -1,15 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { answered, eventsOf, planOf, runStream, sent } from "../support/exchange.ts";
+import { call, signed } from "../support/google-calls.ts";
 
 const ASK = { model: "g", max_tokens: 9, messages: [{ role: "user", content: "hi" }] };
 const COMPATIBLE = { account: { baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai" } };
-const signed = (thought_signature: string): object => ({ extra_content: { google: { thought_signature } } });
-const call = (id: string, more: object = {}): object => ({
-  id,
-  type: "function",
-  function: { name: "f", arguments: "{}" },
-  ...more,
-});
 
 describe("BH-26: signatures of Google's compatible API", () => {
   it("reach callers of messages, and come back to the call and the text they came with", () => {
