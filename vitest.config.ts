@@ -16,6 +16,7 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, ".cache/compile") },
     // Most tests wait for sockets and clocks rather than for a core.
     maxWorkers: 3,
+    unstubEnvs: true,
     reporters: ["default", "./test/summary-reporter.ts"],
     coverage: {
       provider: "v8",

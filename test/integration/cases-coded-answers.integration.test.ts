@@ -43,9 +43,9 @@ const WAYS: Readonly<Record<string, Way>> = {
   "a stored response": {
     spec: ONE,
     method: "GET",
-    path: () => "/v1/responses/resp_1",
+    path: () => "/v1/responses/resp_coded",
     body: () => undefined,
-    answer: json(200, response("resp_1", "kept")),
+    answer: json(200, response("resp_coded", "kept")),
     says: "kept",
   },
   "a native endpoint": {

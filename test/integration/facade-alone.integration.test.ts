@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { loadConfigFile } from "@switchyard/config";
 import type { Config } from "@switchyard/proto/config/v1/config";
 import { startNode } from "@switchyard/standalone";
 import { SILENT } from "@switchyard/telemetry";
@@ -84,6 +85,7 @@ it("a facade alone without NATS follows its file, and tells which state of it is
   const facade = await startNode({
     config: await write("/v1/first"),
     path,
+    file: await loadConfigFile(path),
     services: new Set(["facade"] as const),
     logger: SILENT,
     listenHint: () => "",

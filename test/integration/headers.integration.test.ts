@@ -89,7 +89,8 @@ forEachForm("headers", {}, (stage) => {
     const own = "sk-own-5f3b1c7e99aa";
     scene.A.answer(withHeaders(json(500, { error: { message: `bad ${own}`, type: "server_error" } }), {}));
     scene.B.answer(OK("b"));
-    const provider = /up-b-\d+/.exec((await scene.ask()).headers.get("x-ants-attempts") ?? "")?.[0] ?? "";
+    const provider =
+      /up-b-[\da-f]+-\d+/.exec((await scene.ask()).headers.get("x-ants-attempts") ?? "")?.[0] ?? "";
     scene.B.clearCalls();
     scene.A.clearCalls();
     const reply = await scene.ask({}, { headers: { "x-provider-key": `${provider}=${own}` } });

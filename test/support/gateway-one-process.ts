@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { loadConfigFile } from "@switchyard/config";
 import { startNode } from "@switchyard/standalone";
 import type { NodeOptions, RunningNode } from "@switchyard/standalone";
+import { lendEnvironment } from "./environment.ts";
 import { applyConfig } from "./gateway-admin.ts";
 import { readConfig, readyRevision, waitForRevision, withRuntime } from "./gateway-config.ts";
 import type { Gateway, GatewayOptions, ServiceName } from "./gateway-form.ts";
@@ -17,7 +19,7 @@ const STOP_GRACE_MS = 50;
 export async function startInProcess(options: GatewayOptions): Promise<Gateway> {
   await using owner = new AsyncDisposableStack();
   const replicas = options.replicas ?? 1;
-  Object.assign(process.env, options.env);
+  owner.defer(lendEnvironment(options.env ?? {}));
   const natsUrl = options.natsUrl ?? (replicas > 1 ? await ownNats(owner) : undefined);
   const runtime = {
     ...options.runtime,
@@ -33,11 +35,20 @@ export async function startInProcess(options: GatewayOptions): Promise<Gateway> 
     return text;
   };
   const config = readConfig(write(options.config));
+  const file = await loadConfigFile(path);
   let logs = "";
   const nodes: RunningNode[] = [];
   for (let replica = 0; replica < replicas; replica += 1) {
     const logger = loggerTo((line) => void (logs += line));
-    const node = await startNode({ config, path, services: ALL, logger, listenHint: () => "", ops: true });
+    const node = await startNode({
+      config,
+      path,
+      file,
+      services: ALL,
+      logger,
+      listenHint: () => "",
+      ops: true,
+    });
     owner.defer(() => node.drain(STOP_GRACE_MS));
     nodes.push(node);
   }

@@ -189,12 +189,16 @@ interface SceneNames {
   native(name: string): string;
 }
 
-let scenes = 0;
+const scenes = new Map<string, number>();
 
-/** Starts the scripted upstreams and writes the config that names them. */
-export async function setScene(spec: SceneSpec): Promise<SceneSet> {
-  scenes += 1;
-  const tag = `${scenes}`;
+/**
+ * Starts the scripted upstreams and writes the config that names them. `file`: whose scene it is; its names are its own, and the same
+ * whatever ran before, because places of conversations go by names.
+ */
+export async function setScene(spec: SceneSpec, file: string): Promise<SceneSet> {
+  const number = (scenes.get(file) ?? 0) + 1;
+  scenes.set(file, number);
+  const tag = `${sha256(file).slice(0, 6)}-${number}`;
   const listed = new Set([
     ...(spec.pool ?? spec.order ?? ["A", "B"]),
     ...Object.values(spec.groups ?? {}).flatMap(({ order }) => order),

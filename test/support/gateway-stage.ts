@@ -1,3 +1,4 @@
+import { join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { FORMS, startGateway } from "./gateway.ts";
 import type { Form, Gateway } from "./gateway.ts";
@@ -5,6 +6,8 @@ import { closeAll, configOf, Scene, SCENE_ENV, setScene } from "./gateway-scene.
 import type { SceneSpec } from "./gateway-scene.ts";
 import { clusterFor, SharedCluster } from "./shared-cluster.ts";
 import type { ClusterOptions } from "./shared-cluster.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
 
 export interface StageOptions extends ClusterOptions {
   /** Processes that the file has for itself, started while its environment holds. */
@@ -23,18 +26,19 @@ export interface Stage {
  * files of a worker, and each scene adds its own groups to their config, so scenes may play at the same time.
  */
 export function forEachForm(title: string, options: StageOptions, tests: (stage: Stage) => void): void {
+  const file = relative(ROOT, expect.getState().testPath ?? "");
   for (const form of FORMS) {
     describe(`${title} [${form}]`, () => {
-      tests(form === "one-process" ? inOneProcess(options) : inFourProcesses(options));
+      tests(form === "one-process" ? inOneProcess(options, file) : inFourProcesses(options, file));
     });
   }
 }
 
-function inOneProcess(options: ClusterOptions): Stage {
+function inOneProcess(options: ClusterOptions, file: string): Stage {
   return {
     form: "one-process",
     scene: async (spec = {}) => {
-      const set = await setScene(spec);
+      const set = await setScene(spec, file);
       const config = configOf([set.fragment]);
       try {
         const gateway = await startGateway({ ...options, form: "one-process", config, env: SCENE_ENV });
@@ -53,7 +57,7 @@ function inOneProcess(options: ClusterOptions): Stage {
   };
 }
 
-function inFourProcesses(options: StageOptions): Stage {
+function inFourProcesses(options: StageOptions, file: string): Stage {
   const { ownProcesses = false, ...clusterOptions } = options;
   let cluster: SharedCluster | undefined;
   beforeAll(async () => {
@@ -71,7 +75,7 @@ function inFourProcesses(options: StageOptions): Stage {
     scene: async (spec = {}) => {
       if (cluster === undefined) throw new Error("the cluster did not start");
       const { gateway } = cluster;
-      const set = await setScene(spec);
+      const set = await setScene(spec, file);
       try {
         return new Scene(gateway, set, await cluster.add(set.fragment));
       } catch (error) {

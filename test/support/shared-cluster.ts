@@ -17,7 +17,7 @@ export class SharedCluster {
   }
 
   static async start(options: ClusterOptions): Promise<SharedCluster> {
-    const { fragment, upstreams } = await setScene({});
+    const { fragment, upstreams } = await setScene({}, "shared-cluster");
     await closeAll(upstreams);
     const config = configOf([fragment]);
     const gateway = await startGateway({ ...options, form: "four-processes", config, env: SCENE_ENV });

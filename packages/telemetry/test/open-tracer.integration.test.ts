@@ -2,15 +2,13 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { openTracer, SILENT } from "../src/index.ts";
 import type { Logger, Tracer } from "../src/index.ts";
 
-const before = { ...process.env };
 const servers: Server[] = [];
 
 afterEach(() => {
-  process.env = { ...before };
   for (const server of servers.splice(0)) {
     server.close();
     server.closeAllConnections();
@@ -34,7 +32,7 @@ async function collector(answers: boolean): Promise<{ readonly paths: string[]; 
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  process.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = `http://127.0.0.1:${port}`;
+  vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", `http://127.0.0.1:${port}`);
   return { paths, bodies };
 }
 
@@ -63,9 +61,9 @@ function traceOne(tracer: Tracer): void {
 describe("openTracer", () => {
   it("exports at the end what is still held, with the operator's names and headers", async () => {
     const { paths, bodies } = await collector(true);
-    process.env["OTEL_EXPORTER_OTLP_PROTOCOL"] = "http/json";
-    process.env["OTEL_EXPORTER_OTLP_HEADERS"] = "x-collector=token";
-    process.env["OTEL_RESOURCE_ATTRIBUTES"] = "deployment.environment.name=test";
+    vi.stubEnv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json");
+    vi.stubEnv("OTEL_EXPORTER_OTLP_HEADERS", "x-collector=token");
+    vi.stubEnv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test");
     const tracer = await open();
     traceOne(tracer);
     await tracer.close(5_000);
@@ -82,7 +80,7 @@ describe("openTracer", () => {
 
   it("speaks protobuf unless told otherwise, and takes the service's name from the operator", async () => {
     const { paths, bodies } = await collector(true);
-    process.env["OTEL_SERVICE_NAME"] = "my-gateway";
+    vi.stubEnv("OTEL_SERVICE_NAME", "my-gateway");
     const tracer = await open();
     traceOne(tracer);
     await tracer.close(5_000);
@@ -99,7 +97,7 @@ describe("openTracer", () => {
 
   it("is off, with a line in the log, where it is asked for what is not offered", async () => {
     await collector(true);
-    process.env["OTEL_EXPORTER_OTLP_PROTOCOL"] = "grpc";
+    vi.stubEnv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
     const said: unknown[] = [];
     const logger: Logger = {
       ...SILENT,

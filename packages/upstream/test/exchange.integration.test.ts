@@ -153,12 +153,10 @@ describe("abort", () => {
         await comesTrue(() => outcome.chunks.length > 0);
       }
       const socket = provider.sockets.at(-1);
-      const abortedAt = performance.now();
       outcome.exchange.abort();
       outcome.exchange.abort();
       outcome.exchange.resume();
       await comesTrue(() => socket?.destroyed === true);
-      expect(performance.now() - abortedAt).toBeLessThan(500);
       expect(outcome.ends).toBe(0);
     }
     const early = run(through, request(provider.origin));

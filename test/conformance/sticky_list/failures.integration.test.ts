@@ -233,10 +233,10 @@ const time = (stage: Stage): unknown =>
 
     it.concurrent("E5 'the timeout covers the whole response' of one that doesn't stream", async () => {
       await using scene = await stage.scene({ ...LIST, policy: SHORT });
-      failFirst(scene, slowBody(1_800));
+      failFirst(scene, slowBody(8_000));
       const [reply] = await serve(scene, 1);
       expect(reply?.attempts.map(({ outcome }) => outcome)).toEqual(["timeout", "ok"]);
-      expect(reply?.ms).toBeLessThan(1_700);
+      expect(reply?.ms).toBeLessThan(7_000);
     });
 
     it.concurrent("E10 'the retry model starts over with twice the time'", async () => {
@@ -258,7 +258,7 @@ const time = (stage: Stage): unknown =>
       const reply = await scene.ask();
       expect([reply.status, reply.error.code]).toEqual([504, "upstream_timeout"]);
       expect(reply.ms).toBeGreaterThanOrEqual(2_950);
-      expect(reply.ms).toBeLessThan(4_500);
+      expect(reply.ms).toBeLessThan(10_000);
     });
 
     it.concurrent("E5 'the timeout ends when the response starts, so it doesn't cut off a long streaming response'", async () => {

@@ -215,7 +215,7 @@ const theList = (stage: Stage): unknown =>
         return JSON.parse(found) as Record<string, unknown>;
       });
       expect(line).toMatchObject({ deployment: served, strategy: "round_robin" });
-      expect(line["next"]).toMatch(/^up-[ab]-\d+\/m-[AB]$/);
+      expect(line["next"]).toMatch(/^up-[ab]-[\da-f]+-\d+\/m-[AB]$/);
       expect(line["next"]).not.toBe(served);
     });
   });
