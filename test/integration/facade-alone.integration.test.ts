@@ -97,6 +97,6 @@ it("a facade alone without NATS follows its file, and tells which state of it is
   const revision = (): Promise<number> => readyRevision(facade.addresses.ops as string);
   expect([await statusOf("/v1/first"), await revision()]).toEqual([503, 1]);
   await write("/v1/second");
-  await eventually(async () => expect(await revision()).toBe(2));
+  await eventually(async () => expect(await revision()).toBe(2), { within: 20_000 });
   expect([await statusOf("/v1/second"), await statusOf("/v1/first")]).toEqual([503, 404]);
 });
