@@ -16,7 +16,8 @@ import {
   watchContract,
 } from "./platform.ts";
 import { decideContract, explainContract, listGroupsContract } from "./routing.ts";
-import { chatContract, embedContract, streamChatContract } from "./typed.ts";
+import { chatContract, streamChatContract } from "./typed.ts";
+import { embedContract } from "./typed-embed.ts";
 
 /** One contract per RPC of the product. */
 export const CONTRACTS: readonly MethodContract[] = [

@@ -4,7 +4,6 @@ import { Role } from "@switchyard/proto/inference/v1/chat";
 import type { ChatParametersSchema } from "@switchyard/proto/inference/v1/chat";
 import {
   ChatRequestSchema,
-  EmbedRequestSchema,
   InferenceService,
   StreamChatRequestSchema,
 } from "@switchyard/proto/inference/v1/inference_service";
@@ -18,7 +17,6 @@ import {
   BROKEN,
   CH,
   DONE,
-  embeddings,
   eventually,
   failure,
   HANG,
@@ -50,7 +48,11 @@ const streaming = (more?: Parameters): StreamChatRequest =>
 
 /** A deadline that the provider is still reached within on a busy machine. */
 const SOON_MS = 400;
-const BAD_TOOL = failure(400, { message: "bad tool", type: "invalid_request_error", code: "bad_tool" });
+export const BAD_TOOL = failure(400, {
+  message: "bad tool",
+  type: "invalid_request_error",
+  code: "bad_tool",
+});
 const FUNCTION = { name: "look", arguments: '{"at":1}' };
 
 /** What cannot be asked, and the field that the refusal names. */
@@ -63,7 +65,8 @@ const BROKEN_RULES: [Parameters, string][] = [
   [{ toolChoice: { choice: { case: "mode", value: "maybe" } } }, "parameters.tool_choice.mode"],
 ];
 
-const expectBroken = (error: ConnectError | undefined, field: string): void => {
+/** A refusal that names the field. */
+export const expectBroken = (error: ConnectError | undefined, field: string): void => {
   expect([error?.code, error?.rawMessage]).toEqual([Code.InvalidArgument, expect.stringContaining(field)]);
 };
 
@@ -325,77 +328,7 @@ const streamCases: ContractCase[] = [
   },
 ];
 
-const embedding = (more: MessageInitShape<typeof EmbedRequestSchema> = {}) =>
-  create(EmbedRequestSchema, { model: "chat", input: ["x", "y"], ...more });
-
-const embedCases: ContractCase[] = [
-  {
-    title: "vectors in the texts' order, with usage and who served",
-    run: async ({ inference }, { a }) => {
-      for (const base64 of [false, true]) {
-        const vectors = [
-          [0.5, -1],
-          [0.25, 2],
-        ];
-        a.answer(embeddings(vectors, { base64 }));
-        const got = await inference.embed(embedding({ dimensions: 2 }), as(KEYS.caller));
-        expect(got).toMatchObject({
-          model: "up-model",
-          embeddings: [{ values: [0.5, -1] }, { index: 1, values: [0.25, 2] }],
-          usage: { input: 2n },
-          deployment: "a/m-a",
-          group: "chat",
-          attempts: [{ deployment: "a/m-a", outcome: "ok" }],
-        });
-      }
-      expect(a.calls[0]?.json()).toEqual({ model: "m-a", input: ["x", "y"], dimensions: 2 });
-    },
-  },
-  {
-    title: "E7: a provider's error is an RPC error with its code, status and attempts",
-    run: async ({ inference }, { a }) => {
-      a.answer(BAD_TOOL);
-      const error = await caught(() => inference.embed(embedding({ model: "solo" }), as(KEYS.caller)));
-      expectInfo(error, "bad_tool", 400);
-      expect(infoOf(error).metadata["attempts"]).toContain("a/m-a");
-    },
-  },
-  {
-    title: "what Switchyard refuses keeps its code",
-    run: async ({ inference }) => {
-      expectInfo(await caught(() => inference.embed(embedding(), as("nobody"))), "invalid_api_key", 401);
-    },
-  },
-  {
-    title: "a broken rule of the schema is named by its field",
-    on: "wire",
-    run: async ({ inference }) => {
-      const broken: [MessageInitShape<typeof EmbedRequestSchema>, string][] = [
-        [{ model: "" }, "model"],
-        [{ input: [] }, "input"],
-        [{ dimensions: 0 }, "dimensions"],
-      ];
-      for (const [more, field] of broken) {
-        expectBroken(await caught(() => inference.embed(embedding(more), as(KEYS.caller))), field);
-      }
-    },
-  },
-  {
-    title: "BH-18: a caller that leaves ends the provider's socket",
-    run: async ({ inference }, { a }) => {
-      a.answer(SILENT);
-      const call = as(KEYS.caller);
-      const done = caught(() => inference.embed(embedding(), call));
-      await a.waitForCalls(1);
-      call.cancel();
-      expect((await done).code).toBe(Code.Canceled);
-      await eventually(() => expect(a.calls[0]?.closedHow).toBe("client"));
-    },
-  },
-];
-
-const { chat, streamChat, embed } = InferenceService.method;
+const { chat, streamChat } = InferenceService.method;
 
 export const chatContract: MethodContract = { method: chat, cases: chatCases };
 export const streamChatContract: MethodContract = { method: streamChat, cases: streamCases };
-export const embedContract: MethodContract = { method: embed, cases: embedCases };
