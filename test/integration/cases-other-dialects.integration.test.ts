@@ -1,7 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import {
-  AE,
   CH,
   cutAt,
   data,
@@ -11,7 +10,6 @@ import {
   EOF,
   eventually,
   FLUSH,
-  G,
   HEALTHY,
   json,
   OK,
@@ -25,7 +23,7 @@ import type { Step } from "@switchyard/testkit";
 import { forEachForm } from "../support/gateway-stage.ts";
 import type { Scene, SceneSpec } from "../support/gateway-scene.ts";
 import { event, ONE as RESPONSES, pending, response, streamed } from "../support/responses.ts";
-import { FAMILIES, SAYS } from "../support/translation-cases.ts";
+import { anthropicSays, FAMILIES, geminiSays, SAYS } from "../support/translation-cases.ts";
 
 const MESSAGES = "/v1/messages";
 const RESPONSES_PATH = "/v1/responses";
@@ -75,28 +73,6 @@ async function counted(scene: Scene, kind: string): Promise<number> {
 const WAITING = ": OPENROUTER PROCESSING\n\n";
 const OPENROUTER: SceneSpec = { providers: { A: { family: "openrouter" } } };
 const PRICED = { A: { price: { input: 1, output: 1 } } };
-
-const anthropicSays = (text: string): string =>
-  AE("message_start", {
-    type: "message_start",
-    message: { id: "m", type: "message", role: "assistant", content: [], usage: { input_tokens: 1 } },
-  }) +
-  AE("content_block_start", {
-    type: "content_block_start",
-    index: 0,
-    content_block: { type: "text", text: "" },
-  }) +
-  AE("content_block_delta", { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } }) +
-  AE("content_block_stop", { type: "content_block_stop", index: 0 }) +
-  AE("message_delta", {
-    type: "message_delta",
-    delta: { stop_reason: "end_turn" },
-    usage: { output_tokens: 2 },
-  }) +
-  AE("message_stop", { type: "message_stop" });
-
-const geminiSays = (text: string): string =>
-  G({ candidates: [{ index: 0, content: { role: "model", parts: [{ text }] }, finishReason: "STOP" }] });
 
 /** Cut inside each character that has more than one byte, and then byte by byte. */
 function cut(stream: string): readonly Step[] {

@@ -1,22 +1,9 @@
 import { expect, it } from "vitest";
-import {
-  AE,
-  CH,
-  data,
-  DONE,
-  embeddings,
-  EOF,
-  failure,
-  G,
-  json,
-  sse,
-  until,
-  USAGE,
-} from "@switchyard/testkit";
+import { CH, data, DONE, embeddings, EOF, failure, G, json, sse, until, USAGE } from "@switchyard/testkit";
 import type { Step } from "@switchyard/testkit";
 import { forEachForm } from "../support/gateway-stage.ts";
 import type { Scene } from "../support/gateway-scene.ts";
-import { bodyOf, FAMILIES, SAYS } from "../support/translation-cases.ts";
+import { anthropicSays, bodyOf, FAMILIES, geminiSays, SAYS } from "../support/translation-cases.ts";
 
 const MESSAGES = "/v1/messages";
 const EMBEDDINGS = "/v1/embeddings";
@@ -288,39 +275,9 @@ forEachForm("reported faults of translated answers", {}, (stage) => {
 
   it.concurrent("BH-13: cut characters of Anthropic and Gemini, byte by byte", async () => {
     const text = "é 🌍 日本";
-    const anthropic =
-      AE("message_start", {
-        type: "message_start",
-        message: {
-          id: "m",
-          type: "message",
-          role: "assistant",
-          model: "c",
-          content: [],
-          stop_reason: null,
-          usage: { input_tokens: 1, output_tokens: 1 },
-        },
-      }) +
-      AE("content_block_start", {
-        type: "content_block_start",
-        index: 0,
-        content_block: { type: "text", text: "" },
-      }) +
-      AE("content_block_delta", {
-        type: "content_block_delta",
-        index: 0,
-        delta: { type: "text_delta", text },
-      }) +
-      AE("content_block_stop", { type: "content_block_stop", index: 0 }) +
-      AE("message_delta", {
-        type: "message_delta",
-        delta: { stop_reason: "end_turn" },
-        usage: { output_tokens: 2 },
-      }) +
-      AE("message_stop", { type: "message_stop" });
     for (const [family, stream] of [
-      ["anth", anthropic],
-      ["gemini", piece(text, { finishReason: "STOP" })],
+      ["anth", anthropicSays(text)],
+      ["gemini", geminiSays(text)],
     ] as const) {
       await using scene = await stage.scene(FAMILIES[family]);
       const bytes = Buffer.from(stream);

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { AE, FLUSH, json, OK, sse } from "@switchyard/testkit";
+import { AE, FLUSH, G, json, OK, sse } from "@switchyard/testkit";
 import type { Answer } from "@switchyard/testkit";
 import type { Reply } from "./gateway-client.ts";
 import type { Scene, SceneSpec } from "./gateway-scene.ts";
@@ -99,6 +99,32 @@ export const stream = (...blocks: readonly string[]): Answer =>
     }),
     AE("message_stop", { type: "message_stop" }),
   ]);
+
+/** A whole stream of Anthropic's that says one text. */
+export const anthropicSays = (text: string): string =>
+  AE("message_start", {
+    type: "message_start",
+    message: {
+      id: "m",
+      type: "message",
+      role: "assistant",
+      model: "c",
+      content: [],
+      stop_reason: null,
+      usage: { input_tokens: 1, output_tokens: 1 },
+    },
+  }) +
+  block(0, { type: "text", text: "" }, [{ type: "text_delta", text }]) +
+  AE("message_delta", {
+    type: "message_delta",
+    delta: { stop_reason: "end_turn" },
+    usage: { output_tokens: 2 },
+  }) +
+  AE("message_stop", { type: "message_stop" });
+
+/** A whole stream of Gemini's that says one text. */
+export const geminiSays = (text: string): string =>
+  G({ candidates: [{ index: 0, content: { role: "model", parts: [{ text }] }, finishReason: "STOP" }] });
 
 export interface Call {
   readonly id: string;
